@@ -145,9 +145,8 @@ export class WriteRules {
     const last = before ? was : this.#lastContent(namespace, owner);
     const versions = (own && mergedInto(after).get(owner)?.versions) ?? claimedVersions(after);
     const history = this.#history.knownTo(user);
-    const isTampered =
-      before?.metadata.resourceVersion !==
-      this.#written.get(`${namespace} ${owner}`)?.resourceVersion;
+    const written = this.#written.get(`${namespace} ${owner}`);
+    const isTampered = before?.metadata.resourceVersion !== written?.resourceVersion;
     const object = {
       name,
       namespace,
@@ -156,6 +155,7 @@ export class WriteRules {
       owner,
       isMerge: own !== undefined,
       isTampered,
+      writtenAt: written?.at ?? -Infinity,
     };
     const write = { world: this.#world, history, user, ...object, was, last, is, versions };
     const { resourceVersion } = after?.metadata ?? {};

@@ -64,10 +64,12 @@ export function checkMove({
   owner,
   was,
   is,
+  writtenAt,
 }: TargetWrite): void {
   if (world.mayLag || world.replicas.suspendedAt(user, RESUMED_MS) !== undefined) return;
   const now = current(world, namespace, owner);
-  if (now === undefined) return;
+  // Bytes that were written before are of an earlier spec, even if the present one requests them too.
+  if (now === undefined || writtenAt < history.presentSince(namespace, owner, now[0])) return;
   for (const [key, base64] of Object.entries(is)) {
     const before = was[key];
     if (

@@ -57,11 +57,17 @@ export interface KnownSpecs {
   recentConnections(namespace: string | undefined, spec: Spec): readonly ConnectionSpec[];
   /** Returns the same of the labels of a namespace. */
   recentLabels(namespace: string): readonly Readonly<Record<string, string>>[];
+  /**
+   * Returns since when the present spec and its connection are what they are, in monotonic
+   * milliseconds.
+   */
+  presentSince(namespace: string | undefined, owner: string, spec: Spec): number;
   resources(): readonly KnownResource[];
 }
 
 interface Period {
   readonly spec: object;
+  readonly startedAt: number;
   /** In monotonic milliseconds; infinite for the current spec. */
   endedAt: number;
 }
@@ -109,7 +115,7 @@ export class SpecHistory {
     const now = this.#world.clock.monotonic();
     const last = periods.at(-1);
     if (last) last.endedAt = Math.min(last.endedAt, now);
-    if (spec) periods.push({ spec, endedAt: Infinity });
+    if (spec) periods.push({ spec, startedAt: now, endedAt: Infinity });
   }
 
   /**
@@ -143,11 +149,14 @@ export class SpecHistory {
     return {
       isSettled: (namespace) => this.#lastChange(namespace) < known - world.watchDelayMs(namespace),
       recent: (namespace, owner) => recent(namespace, owner) as Spec[],
-      recentConnections: (namespace, { connectionRef: { kind = "VaultConnection", name } }) =>
-        recent(
-          kind === "VaultConnection" ? namespace : undefined,
-          `${kind}/${name}`,
-        ) as ConnectionSpec[],
+      recentConnections: (namespace, spec) =>
+        recent(...connectionOf(namespace, spec)) as ConnectionSpec[],
+      presentSince: (namespace, owner, spec) =>
+        Math.max(
+          ...[this.#of(namespace, owner), this.#of(...connectionOf(namespace, spec))].map(
+            (periods) => periods.at(-1)?.startedAt ?? 0,
+          ),
+        ),
       recentLabels: (namespace) =>
         recent(namespace, "labels") as Readonly<Record<string, string>>[],
       resources: () =>
@@ -168,6 +177,15 @@ export class SpecHistory {
     return specs;
   }
 }
+
+/** Returns the namespace of the connection that a spec refers to, and its `<kind>/<name>`. */
+const connectionOf = (
+  namespace: string | undefined,
+  { connectionRef: { kind = "VaultConnection", name } }: Spec,
+): readonly [string | undefined, string] => [
+  kind === "VaultConnection" ? namespace : undefined,
+  `${kind}/${name}`,
+];
 
 const isSameAcceptance = (before: KubeObject, after: KubeObject): boolean =>
   before.metadata.annotations?.[ACCEPT_ANNOTATION] ===

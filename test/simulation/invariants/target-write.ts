@@ -31,6 +31,8 @@ export interface TargetWrite {
   readonly isMerge: boolean;
   /** Another writer changed the object since the last write of the operator. */
   readonly isTampered: boolean;
+  /** Time of the last write of the operator for this owner, in monotonic milliseconds. */
+  readonly writtenAt: number;
   /** Content in base64; for a merge, the content of the resource's keys only. */
   readonly was: Content;
   /** Content before or, if a user has deleted the object, the content that was written last. */

@@ -169,3 +169,42 @@ test.each<[KubeErrorKind, boolean]>([
   expect(outcome).toBe(reported ? error : undefined);
   expect(writer.current(KEY, watched)).toBeUndefined();
 });
+
+describe("a state of the object that a conflict showed to be outdated", () => {
+  test("is outdated with all earlier ones, until 20 s have passed", async () => {
+    const { api, clock, writer, write } = scene();
+    api.replaceStatus = () =>
+      Promise.reject(new KubeError({ kind: "Conflict", operation: "update status" }));
+    expect(writer.isOutdated(KEY, shown("7"))).toBe(false);
+    await failureOf(write(shown("7"), { users: 1 }));
+    expect(writer.isOutdated(KEY, shown("6"))).toBe(true);
+    expect(writer.isOutdated(KEY, shown("7"))).toBe(true);
+    await clock.advance(20_000);
+    expect(writer.isOutdated(KEY, shown("7"))).toBe(false);
+  });
+
+  test.each([
+    { what: "a newer state", now: shown("8") },
+    { what: "a recreated object", now: shown("7", undefined, "uid-2") },
+  ])("is forgotten when the watch shows $what", async ({ now }) => {
+    const { api, writer, write } = scene();
+    api.replaceStatus = () =>
+      Promise.reject(new KubeError({ kind: "Conflict", operation: "update status" }));
+    await failureOf(write(shown("7"), { users: 1 }));
+    expect(writer.isOutdated(KEY, now)).toBe(false);
+    expect(writer.isOutdated(KEY, shown("7"))).toBe(false);
+  });
+
+  test("is not outdated after another failure, or once the object is forgotten", async () => {
+    const { api, writer, write } = scene();
+    api.replaceStatus = () =>
+      Promise.reject(new KubeError({ kind: "Unavailable", operation: "update status" }));
+    await failureOf(write(shown("7"), { users: 1 }));
+    expect(writer.isOutdated(KEY, shown("7"))).toBe(false);
+    api.replaceStatus = () =>
+      Promise.reject(new KubeError({ kind: "Conflict", operation: "update status" }));
+    await failureOf(write(shown("7"), { users: 1 }));
+    writer.forget(KEY);
+    expect(writer.isOutdated(KEY, shown("7"))).toBe(false);
+  });
+});

@@ -6,7 +6,7 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import { logReadyChange } from "./record-readiness.ts";
 import { countRepair, type RepairCount, repairDelay } from "./repair-count.ts";
-import { OwnWrites } from "./own-writes.ts";
+import { isOlder, OwnWrites, WATCH_LAG_MS } from "./own-writes.ts";
 import { PrunedStatuses } from "./pruned-statuses.ts";
 
 interface StoredStatus {
@@ -27,6 +27,13 @@ interface InFlight {
  */
 const CONTESTED = 4;
 
+/** A state that another writer has replaced, and the monotonic time of the conflict that showed it. */
+interface Outdated {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly at: number;
+}
+
 /**
  * Writes the statuses of one kind of resource, each only if it changed, and logs each change of the
  * condition Ready; see docs/design/status.md#status-writes.
@@ -44,6 +51,8 @@ export class StatusWriter {
   /** The recent writes that replaced such a status. */
   readonly #repairs = new Map<string, RepairCount>();
   readonly #pruned: PrunedStatuses;
+  /** The last states whose write was a conflict. */
+  readonly #outdated = new Map<string, Outdated>();
 
   constructor(
     api: KubeApi,
@@ -98,11 +107,31 @@ export class StatusWriter {
         status,
       );
     } catch (error) {
+      if (isKubeError(error, "Conflict"))
+        this.#outdated.set(key, { uid, resourceVersion, at: this.#clock.monotonic() });
       // A deleted resource needs no status.
       if (!isKubeError(error, "NotFound")) throw error;
     } finally {
       this.#inFlight.delete(key);
     }
+  }
+
+  /**
+   * Reports whether a conflict has shown that the object is newer than what the watch shows: a
+   * reconcile would write what its former spec requests. `false` after {@link WATCH_LAG_MS}: a
+   * conflict may have another cause, and a retry is due then.
+   */
+  isOutdated(key: string, object: KubeObject): boolean {
+    const outdated = this.#outdated.get(key);
+    if (outdated === undefined) return false;
+    const { uid, resourceVersion } = stateOf(object);
+    const isShown =
+      uid !== outdated.uid ||
+      (resourceVersion !== outdated.resourceVersion &&
+        !isOlder(resourceVersion, outdated.resourceVersion));
+    if (!isShown && this.#clock.monotonic() - outdated.at < WATCH_LAG_MS) return true;
+    this.#outdated.delete(key);
+    return false;
   }
 
   /**
@@ -138,6 +167,7 @@ export class StatusWriter {
     this.#unknown.delete(key);
     this.#repairs.delete(key);
     this.#pruned.forget(key);
+    this.#outdated.delete(key);
   }
 
   #countRepair(key: string): void {

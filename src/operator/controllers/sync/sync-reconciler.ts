@@ -61,6 +61,9 @@ export interface SyncReconcilerOptions extends ConnectionSources, BecomeMergedOp
   readonly logger: Logger;
 }
 
+/** Retries without a request until the watch shows the object that another writer has changed. */
+const AWAIT_WATCH: ReconcileResult = { outcome: "retry", cause: "api", reason: "Conflict" };
+
 const reported = (
   readyCondition: ReadyCondition | undefined,
   changes: Partial<Report> = {},
@@ -121,6 +124,7 @@ export class SyncReconciler {
     const object = resources.get(objectKey);
     if (object === undefined) return GONE;
     if (object.metadata.deletionTimestamp !== undefined) return DONE;
+    if (this.#statuses[kind].isOutdated(key, object)) return AWAIT_WATCH;
     const parsed = source.parse(object);
     const { resource } = parsed;
     const before = readStatus(kind, this.#statuses[kind].current(key, object));

@@ -13,6 +13,25 @@ const waits = (
   wait: { for: reason, atMostMs },
 });
 
+const KEY = "VaultSecret/shop/db";
+
+const value = ({ target }: SyncScene): string =>
+  Buffer.from(target?.data?.["password"] ?? "", "base64").toString();
+
+/**
+ * Returns a scene whose resource follows another connection, while the silent watch still shows the
+ * former spec.
+ */
+async function outdated(): Promise<SyncScene> {
+  const scene = await SyncScene.synced();
+  scene.connect("other").lists({ name: "db" });
+  scene.vault.lists({ name: "db", version: 2 });
+  scene.follow("other");
+  await expect(scene.reconcileKey(KEY)).rejects.toThrow(KubeError);
+  expect(value(scene)).toBe("vault db@2");
+  return scene;
+}
+
 const ready = ({ status }: SyncScene) => status.conditions?.find(({ type }) => type === "Ready");
 
 /** Makes the next creation of a target fail. */
@@ -190,6 +209,28 @@ describe("SyncReconciler after a failed write", () => {
       reason: "the target was changed concurrently",
     });
     expect(await scene.reconcile()).toBe("vault db@1, Synced");
+  });
+});
+
+describe("SyncReconciler after a conflict of its status", () => {
+  const waitsForWatch: ReconcileResult = { outcome: "retry", cause: "api", reason: "Conflict" };
+
+  test("leaves the target unchanged until the watch shows the newer spec", async () => {
+    const scene = await outdated();
+    scene.edit("other db@1");
+    expect(await scene.reconcileKey(KEY)).toEqual(waitsForWatch);
+    expect(value(scene)).toBe("other db@1");
+    expect(await scene.reconcile()).toBe("other db@1, Synced");
+  });
+
+  test("trusts a watch that shows nothing newer for 20 s", async () => {
+    const scene = await outdated();
+    await scene.clock.advance(19_999);
+    expect(await scene.reconcileKey(KEY)).toEqual(waitsForWatch);
+    await scene.clock.advance(1);
+    scene.vault.lists({ name: "db", version: 3 });
+    await expect(scene.reconcileKey(KEY)).rejects.toThrow(KubeError);
+    expect(value(scene)).toBe("vault db@3");
   });
 });
 
