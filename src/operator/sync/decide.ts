@@ -180,8 +180,6 @@ export const tooLarge = (bytes: number): ReadyCondition =>
 /** Returns the target in a message. */
 export const targetName = ({ target }: SyncResource): string => `the ${target.kind} ${target.name}`;
 
-type ForeignTarget = Extract<TargetState, { readonly state: "foreign" }>;
-
 /**
  * Returns the condition for a target name that another object has. Its owner, if known, can be this
  * resource: a tool has removed both the label and the owner reference and so taken the object away
@@ -189,7 +187,7 @@ type ForeignTarget = Extract<TargetState, { readonly state: "foreign" }>;
  */
 export function targetConflict(
   resource: SyncResource,
-  { owner, controller, hasMergedKeys }: ForeignTarget,
+  { owner, controller, hasMergedKeys }: Extract<TargetState, { readonly state: "foreign" }>,
 ): ReadyCondition {
   const { kind, name } = resource.target;
   const handOver = `hand it over with the annotation ${ADOPT_ANNOTATION}: ${ownerName(resource)}`;

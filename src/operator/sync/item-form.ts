@@ -1,4 +1,10 @@
-import { type Find, isDerived, type SyncItem, type TargetTemplate } from "./sync-resource.ts";
+import {
+  type Find,
+  isDerived,
+  type SyncItem,
+  type SyncResource,
+  type TargetTemplate,
+} from "./sync-resource.ts";
 import { shortDigest } from "./target.ts";
 
 /**
@@ -24,10 +30,7 @@ export function findDigest({
 }
 
 /** The sources that a spec requests. */
-interface Requested {
-  readonly items: readonly SyncItem[];
-  readonly finds: readonly Find[];
-}
+type Requested = Pick<SyncResource, "items" | "finds">;
 
 /**
  * Returns the items with the digest of how the content is made of them: a changed instruction

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../lib/clock.ts";
 
-interface Versioned {
+/** Identifies a state of an object. */
+export interface Versioned {
   readonly uid: string;
   readonly resourceVersion: string;
 }

@@ -3,6 +3,7 @@ import { type WorkloadKind, workloadKinds } from "../../api/rollout-restart.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { ifFound } from "../../kube/kube-error.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
+import type { Versioned } from "../outcome/own-writes.ts";
 
 const descriptor = (group: string, version: string, kind: WorkloadKind): ResourceDescriptor => {
   return { group, version, kind, plural: `${kind.toLowerCase()}s`, namespaced: true };
@@ -16,9 +17,7 @@ export const workloadDescriptor: Readonly<Record<WorkloadKind, ResourceDescripto
 };
 
 /** The metadata of a workload that is kept in memory. */
-export interface WorkloadMetadata {
-  readonly uid: string;
-  readonly resourceVersion: string;
+export interface WorkloadMetadata extends Versioned {
   readonly generation: number;
   readonly labels: Readonly<Record<string, string>>;
   /** It asks to be restarted for everything that its pods use. */

@@ -7,6 +7,7 @@ import { groupOf, type ObjectMeta } from "../../kube/resource.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
+import type { Versioned } from "../outcome/own-writes.ts";
 
 interface Targets {
   readonly api: KubeApi;
@@ -46,7 +47,7 @@ export function releasePatch(
 export async function deleteTarget(
   { api, targets }: Targets,
   resource: SyncResource,
-  { uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string },
+  { uid, resourceVersion }: Versioned,
   signal: AbortSignal,
 ): Promise<void> {
   const { kind, name } = resource.target;

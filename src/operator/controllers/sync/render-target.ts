@@ -25,6 +25,7 @@ import { formatManagedNames, managedNames } from "../../sync/managed-metadata.ts
 import { formatClaims, mergeAnnotation } from "../../sync/merged-claims.ts";
 import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
 import { type SyncedKey, ownerName, formatSource } from "../../sync/target.ts";
+import type { Versioned } from "../outcome/own-writes.ts";
 
 /** Everything that a target is rendered from. */
 export interface Rendering {
@@ -164,7 +165,7 @@ export function renderTarget(rendering: Rendering, current: ObjectMeta | undefin
  */
 export function renderMerge(
   rendering: Rendering,
-  { uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string },
+  { uid, resourceVersion }: Versioned,
   namesKeys = isDerived(rendering.resource),
 ): KubeObject {
   const { resource, content } = rendering;

@@ -7,7 +7,7 @@ import { isMerged, type SyncResource, type TargetKind } from "../../sync/sync-re
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
 import { isOwnedBy, type TargetMetadata, type TargetState } from "../../sync/target.ts";
-import { isAheadOfWatch, type OwnWrite } from "../outcome/own-writes.ts";
+import { isAheadOfWatch, type OwnWrite, type Versioned } from "../outcome/own-writes.ts";
 import { repairDelay } from "../outcome/repair-count.ts";
 import { afterRepair, type Repairs } from "./repairs.ts";
 import { syncKey } from "../../sync/sync-key.ts";
@@ -41,15 +41,10 @@ type Target = Pick<SyncResource["target"], "kind" | "name">;
 const isSameTarget = (one: Target, other: Target): boolean =>
   one.kind === other.kind && one.name === other.name;
 
-interface StateId {
-  readonly uid: string;
-  readonly resourceVersion: string;
-}
-
 type Keys = ReadonlyMap<string, KeyState>;
 
 /** A state of a target, and its properties that are neither content nor metadata. */
-interface Verified extends StateId {
+interface Verified extends Versioned {
   readonly type: string | undefined;
   readonly immutable: boolean;
   /** The entries of {@link Keys} as JSON: it takes a quarter of the memory. */
@@ -76,7 +71,7 @@ interface TargetRecord {
   wasDeleted?: boolean;
 }
 
-const isState = (one: StateId | undefined, { uid, resourceVersion }: StateId): boolean =>
+const isState = (one: Versioned | undefined, { uid, resourceVersion }: Versioned): boolean =>
   one?.uid === uid && one.resourceVersion === resourceVersion;
 
 export interface TargetRecordsOptions {
@@ -246,7 +241,7 @@ export class TargetRecords {
    */
   markVerified(
     resource: SyncResource,
-    { uid = "", resourceVersion = "" }: Partial<StateId>,
+    { uid = "", resourceVersion = "" }: Partial<Versioned>,
     keys?: Keys,
   ): void {
     const { type } = resource.target;
@@ -267,7 +262,7 @@ export class TargetRecords {
   }
 
   /** Reports whether the content of this state was found to match its annotations. */
-  isVerified(resource: SyncResource, state: StateId): boolean {
+  isVerified(resource: SyncResource, state: Versioned): boolean {
     const verified = this.#records.get(keyOfTarget(resource))?.verified;
     return verified !== undefined && isState(verified, state) && isOfForm(verified, resource);
   }

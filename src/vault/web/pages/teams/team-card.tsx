@@ -4,11 +4,14 @@ import type { TeamRecord } from "../../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { deleteTeam, leaveTeam, removeMember } from "../../service/teams.ts";
+import { deleteTeam, leaveTeam, removeMember, addMembers } from "../../service/teams.ts";
 import type { VaultClient } from "../../service/vault-client.ts";
 import { useClient } from "../../session/client-context.ts";
-import { AddMembersForm } from "./add-members-form.tsx";
 import { MemberList } from "./member-list.tsx";
+import { TextField } from "../../parts/field.tsx";
+import { Form, formText } from "../../parts/form.tsx";
+import { useAction } from "../../parts/use-action.ts";
+import { emailList } from "../../text/email-list.ts";
 
 interface TeamCardProps {
   readonly team: TeamRecord;
@@ -87,6 +90,37 @@ function RemovalDialog({
         <strong class="break">{subject}</strong> {effect}
       </p>
     </ConfirmDialog>
+  );
+}
+
+interface AddMembersFormProps {
+  readonly team: string;
+  readonly onChange: () => Promise<void>;
+}
+
+/** Adds members to an own team. */
+function AddMembersForm({ team, onChange }: AddMembersFormProps): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const action = useAction();
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const members = emailList(formText(form, "members"));
+    await addMembers(client, team, members);
+    form.reset();
+    toast(members.length === 1 ? `Added ${members.join("")}.` : `Added ${members.length} members.`);
+    await onChange();
+  };
+  return (
+    <Form action={action} submit="Add" icon="plus" variant="plain" work={work}>
+      <TextField
+        label="Add members"
+        name="members"
+        required
+        autocomplete="off"
+        placeholder="name@example.com, …"
+        failure={action.failure}
+      />
+    </Form>
   );
 }
 
