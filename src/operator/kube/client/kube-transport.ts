@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from "undici";
 import type { Access, Credentials, TlsMaterial } from "../credentials/credentials.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import { KubeError } from "../kube-error.ts";
+import { receiveWhole, type WholeResponse } from "./receive-whole.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 
 /** One attempt of a request to the API server. */
@@ -13,7 +14,6 @@ export interface KubeRequest {
   readonly body?: string;
   /** The request's name in errors. */
   readonly operation: string;
-  readonly pool: "requests" | "watches";
   readonly signal: AbortSignal;
   /**
    * Called directly before the request is sent on a connection. If it throws, nothing is sent, and
@@ -59,18 +59,41 @@ export class KubeTransport implements AsyncDisposable {
   }
 
   /**
-   * Sends the request and returns the response, whatever its status. After a 401 it loads the
+   * Sends the request and returns the whole response, whatever its status. After a 401 it loads the
    * credentials again and retries once.
    * @throws KubeError `Timeout`, `Unavailable`, `Unauthorized` (no credentials) or `Unexpected`;
    * the signal's reason when aborted
    */
-  async send(request: KubeRequest): Promise<Dispatcher.ResponseData> {
+  send(request: KubeRequest): Promise<WholeResponse> {
+    return this.#authorized(request, (access) => {
+      const { requests } = this.#poolsFor(access.tls);
+      return receiveWhole(requests, this.#dispatched(request, access), request);
+    });
+  }
+
+  /** Like `send`, but returns the body as a stream, on a connection of the watches. */
+  stream(request: KubeRequest): Promise<Dispatcher.ResponseData> {
+    return this.#authorized(
+      request,
+      (access) => {
+        const { watches } = this.#poolsFor(access.tls);
+        return watches.request({ ...this.#dispatched(request, access), signal: request.signal });
+      },
+      ({ body }) => body.dump(),
+    );
+  }
+
+  async #authorized<T extends { readonly statusCode: number }>(
+    request: KubeRequest,
+    attempt: (access: Access) => Promise<T>,
+    discard?: (response: T) => Promise<void>,
+  ): Promise<T> {
     const access = await this.#access(request);
-    const response = await this.#dispatch(request, access);
+    const response = await this.#attempt(request, access, attempt);
     if (response.statusCode !== 401) return response;
-    await response.body.dump();
+    await discard?.(response);
     await this.#credentials.reject(access);
-    return this.#dispatch(request, await this.#access(request));
+    return this.#attempt(request, await this.#access(request), attempt);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -95,27 +118,36 @@ export class KubeTransport implements AsyncDisposable {
     }
   }
 
-  async #dispatch(request: KubeRequest, access: Access): Promise<Dispatcher.ResponseData> {
-    const { server } = this.#credentials;
+  async #attempt<T>(
+    request: KubeRequest,
+    access: Access,
+    attempt: (access: Access) => Promise<T>,
+  ): Promise<T> {
     try {
-      const pool = this.#poolsFor(access.tls)[request.pool].compose(sending(request));
-      return await pool.request({
-        origin: server.origin,
-        path: `${server.pathname.replace(/\/$/, "")}${request.path}`,
-        method: request.method,
-        headers: {
-          "user-agent": "vaultsync",
-          "accept-encoding": "identity",
-          ...access.headers.reveal(),
-          ...request.headers,
-        },
-        body: request.body ?? null,
-        signal: request.signal,
-      });
+      return await attempt(access);
     } catch (error) {
       if (isTlsFailure(error)) await this.#credentials.reject(access);
       throw transportError(error, request);
     }
+  }
+
+  #dispatched(
+    { path, method, headers, body }: KubeRequest,
+    access: Access,
+  ): Dispatcher.DispatchOptions & { readonly origin: string } {
+    const { origin, pathname } = this.#credentials.server;
+    return {
+      origin,
+      path: `${pathname.replace(/\/$/, "")}${path}`,
+      method,
+      headers: {
+        "user-agent": "vaultsync",
+        "accept-encoding": "identity",
+        ...access.headers.reveal(),
+        ...headers,
+      },
+      body: body ?? null,
+    };
   }
 
   #poolsFor(tls: Redacted<TlsMaterial>): Pools {
@@ -148,18 +180,6 @@ export class KubeTransport implements AsyncDisposable {
     const forget = (): boolean => this.#retired.delete(pools);
     void Promise.all([pools.requests.close(), pools.watches.close()]).then(forget, forget);
   }
-}
-
-/** Calls `beforeSend` when a connection is free: requests wait for one inside undici. */
-function sending({ beforeSend }: KubeRequest): Dispatcher.DispatcherComposeInterceptor {
-  return (dispatch) => (options, handler) => {
-    const start = handler.onRequestStart?.bind(handler);
-    const onRequestStart: typeof start = (controller, context) => {
-      beforeSend?.();
-      start?.(controller, context);
-    };
-    return dispatch(options, Object.assign(handler, { onRequestStart }));
-  };
 }
 
 function isSame(a: Redacted<TlsMaterial>, b: Redacted<TlsMaterial>): boolean {

@@ -1,4 +1,3 @@
-import type { Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
 import { jsonOrUndefined } from "../../../lib/json-or-undefined.ts";
 import { Deadline } from "../../lib/deadline.ts";
@@ -7,6 +6,7 @@ import { KubeError } from "../kube-error.ts";
 import { parseJson, readJsonLines } from "./json-lines.ts";
 import type { WriteFence } from "./kube-api.ts";
 import { KubeTransport, transportError, type KubeRequest } from "./kube-transport.ts";
+import type { WholeResponse } from "./receive-whole.ts";
 import { statusOfErrorEvent } from "./decode-object.ts";
 import { responseError, statusCodeOf } from "./response-error.ts";
 import { InFlightLimiter } from "../../lib/in-flight-limiter.ts";
@@ -105,11 +105,11 @@ export class RequestSender implements AsyncDisposable {
       path,
       operation,
       headers: { accept },
-      pool: "watches",
       signal,
     };
-    const response = await this.#observed("WATCH", request);
-    if (response.statusCode !== 200) throw await this.#failure(response, request);
+    const response = await this.#observed("WATCH", () => this.#transport.stream(request));
+    if (response.statusCode !== 200)
+      throw this.#failure({ ...response, text: await response.body.text() }, request);
     onOpen?.();
     try {
       for await (const line of readJsonLines(response.body, operation)) {
@@ -153,7 +153,6 @@ export class RequestSender implements AsyncDisposable {
       method,
       path,
       operation,
-      pool: "requests",
       signal: deadline.signal,
       // Time has passed while the request waited for a connection.
       beforeSend: assertMayWrite,
@@ -161,10 +160,10 @@ export class RequestSender implements AsyncDisposable {
       ...(body && { body: JSON.stringify(body) }),
     };
     try {
-      const response = await this.#observed(method, request);
+      const response = await this.#observed(method, () => this.#transport.send(request));
       if (response.statusCode < 200 || response.statusCode > 299)
-        throw await this.#failure(response, request);
-      return parseJson(await response.body.text(), operation);
+        throw this.#failure(response, request);
+      return parseJson(response.text, operation);
     } catch (error) {
       if (deadline.expired) throw new KubeError({ kind: "Timeout", operation, reason: "Deadline" });
       throw transportError(error, request);
@@ -175,12 +174,15 @@ export class RequestSender implements AsyncDisposable {
    * Sends a request, and reports how it ended. One that was never sent, because the fence closed,
    * is not reported.
    */
-  async #observed(method: string, request: KubeRequest): Promise<Dispatcher.ResponseData> {
+  async #observed<T extends { readonly statusCode: number }>(
+    method: string,
+    send: () => Promise<T>,
+  ): Promise<T> {
     const start = this.#clock.monotonic();
     const report = (status: string): void =>
       this.#onRequest?.(method, status, this.#clock.monotonic() - start);
     try {
-      const response = await this.#transport.send(request);
+      const response = await send();
       report(String(response.statusCode));
       return response;
     } catch (error) {
@@ -189,12 +191,11 @@ export class RequestSender implements AsyncDisposable {
     }
   }
 
-  async #failure(response: Dispatcher.ResponseData, request: KubeRequest): Promise<KubeError> {
-    const text = await response.body.text();
-    const header = (name: string): string | undefined => [response.headers[name] ?? []].flat()[0];
+  #failure({ statusCode, headers, text }: WholeResponse, request: KubeRequest): KubeError {
+    const header = (name: string): string | undefined => [headers[name] ?? []].flat()[0];
     return responseError({
       operation: request.operation,
-      status: response.statusCode,
+      status: statusCode,
       body: jsonOrUndefined(text),
       retryAfter: header("retry-after"),
       auditId: header("audit-id"),
