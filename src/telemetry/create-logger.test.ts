@@ -1,7 +1,7 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { openSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { Redacted } from "../lib/redacted.ts";
 import { createLogger } from "./create-logger.ts";
 
@@ -90,4 +90,31 @@ test("a log that cannot be written does not end the program", () => {
   });
   expect(status).toBe(0);
   expect(stdout.toString()).toBe("continues\n");
+});
+
+test("all lines are written in order, also directly before the end of the process", () => {
+  const program = `
+    import { createLogger } from ${JSON.stringify(join(import.meta.dirname, "create-logger.ts"))};
+    const logger = createLogger({ name: "test", level: "info" });
+    logger.info({ count: 1 }, "waits");
+    logger.warn({ count: 2 }, "is written");
+    logger.info({ count: 3 }, "last");
+    process.exit(0);`;
+  const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program]);
+  const lines = stderr.toString().trim().split("\n");
+  expect(lines.map((line) => JSON.parse(line).count)).toEqual([1, 2, 3]);
+});
+
+test("a warning does not wait, and another line is written soon", async () => {
+  const program = `
+    import { createLogger } from ${JSON.stringify(join(import.meta.dirname, "create-logger.ts"))};
+    const logger = createLogger({ name: "test", level: "info" });
+    logger.warn({ count: 1 }, "now");
+    logger.info({ count: 2 }, "soon");
+    setInterval(() => undefined, 1_000);`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program]);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let text = "";
+  child.stderr.on("data", (chunk) => (text += String(chunk)));
+  await expect.poll(() => text, { timeout: 30_000 }).toMatch(/"count":1.*\n.*"count":2/u);
 });
