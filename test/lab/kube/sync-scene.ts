@@ -228,7 +228,7 @@ export class SyncScene {
       Secret: { store: this.#targets.Secret },
       ConfigMap: { store: this.#targets.ConfigMap },
     };
-    const targets = new TargetRecords({ watched, clock, onUnseen: () => undefined });
+    const targets = new TargetRecords({ watched, clock, requeue: () => undefined });
     const contentKey = new Redacted(new TextEncoder().encode("key of the installation"));
     return new SyncReconciler({
       kinds: {

@@ -38,7 +38,7 @@ function stored(...objects: KubeObject[]) {
   const records = new TargetRecords({
     watched,
     clock: new VirtualClock(),
-    onUnseen: () => undefined,
+    requeue: () => undefined,
   });
   const namesOf = (of = resource): string[] =>
     records.formers(of).map(({ former }) => former.target.name);

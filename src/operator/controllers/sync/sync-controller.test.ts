@@ -221,9 +221,9 @@ test("only resources that refer to a changed name of the same connection and kin
 test("the resources of a target are reconciled when it drifts, or its write is not shown", async () => {
   const { controller, add, happened } = scene();
   await add(vaultSecret());
-  controller.targetUnseen("Secret/shop/db");
+  controller.requeueTarget("Secret/shop/db", "background");
   expect(await happened()).toEqual([DB]);
-  controller.targetUnseen("Secret/shop/other");
+  controller.requeueTarget("Secret/shop/other", "background");
   controller.targetChanged("Secret", { type: "deleted", key: "shop/db", before: {} as never });
   expect(await happened()).toEqual([DB]);
   controller.listEnded(DB);

@@ -12,6 +12,7 @@ import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import { EditWindows } from "../../runtime/edit-windows.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
+import type { Priority } from "../../runtime/ready-keys.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { connectionKey } from "../../api/connection-key.ts";
 import { matchesName, metadataRule } from "../../sync/find-items.ts";
@@ -137,14 +138,14 @@ export class SyncController implements ConnectionUsers {
   }
 
   /**
-   * Requeues the resources of a target, or the one that merges into it, whose write the watch has
-   * not shown.
+   * Requeues the resources of a target, or the one that merges into it: the watch has not shown
+   * their write in time, or showed another change during it.
    */
-  targetUnseen(target: string): void {
+  requeueTarget(target: string, priority: Priority): void {
     const [object = "", merging] = target.split(" ");
     const resources = this.references.ofTarget(object);
     for (const key of resources)
-      if (merging === undefined || merging === key) this.queue.add(key, "background");
+      if (merging === undefined || merging === key) this.queue.add(key, priority);
   }
 
   /** Requeues a resource that waited for a list. */

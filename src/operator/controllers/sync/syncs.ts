@@ -67,7 +67,7 @@ export class Syncs {
         ConfigMap: reflectors.mergedConfigMaps,
       },
       clock,
-      onUnseen: (key) => this.controller.targetUnseen(key),
+      requeue: (key, priority) => this.controller.requeueTarget(key, priority),
     });
     const writer = new TargetWriter({ ...options, targets });
     const propagations = new Propagations(clock, (ms) => observer.changePropagated(ms));

@@ -31,7 +31,7 @@ function setUp() {
   const records = new TargetRecords({
     watched,
     clock,
-    onUnseen: (key) => void unseen.push(key),
+    requeue: (key) => void unseen.push(key),
   });
   /** Passes a state to the watch and reports whether it is an external change. */
   const shows = (state: KubeObject): boolean => {
@@ -48,6 +48,48 @@ function setUp() {
   const versionSeen = (): string | undefined => records.metadata(resource)?.resourceVersion;
   return { clock, unseen, stores, records, shows, showsGone, versionSeen };
 }
+
+describe("TargetRecords during a write", () => {
+  test("a write that the watch shows before its response is no change", async () => {
+    const { clock, records, shows, unseen, versionSeen } = setUp();
+    using write = records.beginWrite(resource);
+    expect(shows(object("10"))).toBe(false);
+    records.recordWrite(resource, object("10"), new Map(), false);
+    write[Symbol.dispose]();
+    expect(unseen).toEqual([]);
+    expect(versionSeen()).toBe("10");
+    await clock.advance(WATCH_LAG_MS);
+    expect(unseen).toEqual([]);
+    expect(shows(object("11"))).toBe(true);
+  });
+
+  test.each<[string, string[], string | undefined]>([
+    ["another writer changed the object after the write", ["10", "11"], "10"],
+    ["another writer changed the object before the write", ["9"], "10"],
+    ["the write failed", ["9"], undefined],
+  ])("the target is requeued after it when %s", (_, shown, written) => {
+    const { records, shows, unseen } = setUp();
+    {
+      using _write = records.beginWrite(resource);
+      for (const version of shown) expect(shows(object(version))).toBe(false);
+      if (written !== undefined) records.recordWrite(resource, object(written), new Map(), false);
+      expect(unseen).toEqual([]);
+    }
+    expect(unseen).toEqual(["Secret/shop/db"]);
+  });
+
+  test("a write that admission changed is requeued, and so is a deletion reported at once", () => {
+    const { records, shows, showsGone, unseen } = setUp();
+    {
+      using _write = records.beginWrite(resource);
+      shows(object("10"));
+      records.recordWrite(resource, object("10"), undefined, false);
+    }
+    expect(unseen).toEqual(["Secret/shop/db"]);
+    using _write = records.beginWrite(resource);
+    expect(showsGone("u1")).toBe(true);
+  });
+});
 
 describe("TargetRecords after a write", () => {
   test("returns the written state immediately and ignores its echo in the watch", () => {
@@ -257,7 +299,7 @@ function unwatched(...kinds: readonly TargetKind[]): { records: TargetRecords; c
   });
   const watched = { Secret: view("Secret"), ConfigMap: view("ConfigMap") };
   return {
-    records: new TargetRecords({ watched, clock: new VirtualClock(), onUnseen: () => undefined }),
+    records: new TargetRecords({ watched, clock: new VirtualClock(), requeue: () => undefined }),
     calls,
   };
 }

@@ -7,6 +7,7 @@ import { isMerged, type SyncResource, type TargetKind } from "../../sync/sync-re
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
 import { isOwnedBy, type TargetMetadata, type TargetState } from "../../sync/target.ts";
+import type { Priority } from "../../runtime/ready-keys.ts";
 import { isAheadOfWatch, type OwnWrite, type Versioned } from "../outcome/own-writes.ts";
 import { repairDelay } from "../outcome/repair-count.ts";
 import { afterRepair, type Repairs } from "./repairs.ts";
@@ -71,6 +72,11 @@ interface TargetRecord {
   wasDeleted?: boolean;
 }
 
+/** A write in flight, and the newest state that the watch has shown since it began. */
+interface InFlight {
+  shown?: Versioned | undefined;
+}
+
 const isState = (one: Versioned | undefined, { uid, resourceVersion }: Versioned): boolean =>
   one?.uid === uid && one.resourceVersion === resourceVersion;
 
@@ -81,8 +87,11 @@ export interface TargetRecordsOptions {
   /** The objects that resources merge keys into, of the kinds that are watched. */
   readonly merged?: Partial<Readonly<Record<TargetKind, Pick<Watched<TargetMetadata>, "store">>>>;
   readonly clock: Clock;
-  /** Called with the key of a target whose write the watch has not shown in time. */
-  readonly onUnseen: (key: string) => void;
+  /**
+   * Called with the key of a target whose write the watch has not shown in time, or that another
+   * change was shown of during a write.
+   */
+  readonly requeue: (key: string, priority: Priority) => void;
 }
 
 /** A target that a resource does not name any more, as a target of that resource. */
@@ -97,11 +106,12 @@ const TARGET_KINDS: readonly TargetKind[] = ["Secret", "ConfigMap"];
 export class TargetRecords {
   readonly #options: TargetRecordsOptions;
   readonly #records = new Map<string, TargetRecord>();
+  readonly #inFlight = new Map<string, InFlight>();
   readonly #unseen: UnseenWrites;
 
   constructor(options: TargetRecordsOptions) {
     this.#options = options;
-    this.#unseen = new UnseenWrites(options.clock, options.onUnseen);
+    this.#unseen = new UnseenWrites(options.clock, (key) => options.requeue(key, "background"));
   }
 
   /** Number of targets about which more is known than the watch shows. */
@@ -199,6 +209,23 @@ export class TargetRecords {
   }
 
   /**
+   * Begins a write, until the returned handle is disposed. The watch may show the write before its
+   * response arrives: until then `observe` reports no change of the object. Afterwards the target
+   * is requeued, unless `recordWrite` found that the last change was the write.
+   */
+  beginWrite(resource: SyncResource): Disposable {
+    const key = keyOfTarget(resource);
+    const write: InFlight = { shown: undefined };
+    this.#inFlight.set(key, write);
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#inFlight.get(key) === write) this.#inFlight.delete(key);
+        if (write.shown !== undefined) this.#options.requeue(key, "drift");
+      },
+    };
+  }
+
+  /**
    * Records a write. `keys` is the content that it left: this content is verified. `undefined` if
    * admission changed the object. `isRepair`: it reverted a change of another writer. Returns the
    * recent repairs.
@@ -212,11 +239,10 @@ export class TargetRecords {
     const isGone = isMerged(resource) && keys?.size === 0;
     // Reads and writes are recorded: a former target is found even if no status names it yet.
     if (!isMerged(resource)) this.#options.watched[resource.target.kind].written?.(object);
-    this.#recordOwn(
-      resource,
-      isGone ? { deletedUid: object.metadata.uid ?? "" } : { wrote: targetMetadata(object) },
-    );
     const record = this.#record(resource);
+    if (isGone) this.#recordOwn(resource, { deletedUid: object.metadata.uid ?? "" });
+    else if (keys !== undefined && this.#isShown(resource, object)) record.ownWrite = undefined;
+    else this.#recordOwn(resource, { wrote: targetMetadata(object) });
     if (keys !== undefined) this.markVerified(resource, object.metadata, keys);
     if (isRepair || record.wasDeleted === true || keys === undefined) {
       record.repairs = afterRepair(
@@ -299,6 +325,11 @@ export class TargetRecords {
    */
   observe(key: string, change: StoreChange<TargetMetadata>): boolean {
     if (change.type === "deleted") return this.#observeDeleted(key, change.before.uid);
+    const write = this.#inFlight.get(key);
+    if (write !== undefined) {
+      write.shown = change.now;
+      return false;
+    }
     // An own write that is shown after the lag limit is no echo: the target counted as what the
     // watch had shown before.
     const isAwaited = this.#unseen.has(key);
@@ -310,6 +341,17 @@ export class TargetRecords {
   forget(key: string): void {
     this.#records.delete(key);
     this.#unseen.delete(key);
+  }
+
+  /** Reports whether the watch showed a write before its response arrived. */
+  #isShown(resource: SyncResource, { metadata }: KubeObject): boolean {
+    const key = keyOfTarget(resource);
+    const write = this.#inFlight.get(key);
+    const { uid = "", resourceVersion = "" } = metadata;
+    if (write === undefined || !isState(write.shown, { uid, resourceVersion })) return false;
+    write.shown = undefined;
+    this.#unseen.delete(key);
+    return true;
   }
 
   #observeDeleted(key: string, uid: string): boolean {

@@ -198,6 +198,7 @@ export class TargetWriter {
     const { resource, state, current, report } = planned;
     const { targets, contentKey, clock } = this.#options;
     const rendering = this.#rendering(planned, change.content);
+    using _inFlight = targets.beginWrite(resource);
     const written = await (isPatchable(planned)
       ? this.#patch(rendering, change, planned)
       : this.#send(rendering, planned));
