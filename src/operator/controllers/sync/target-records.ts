@@ -236,13 +236,10 @@ export class TargetRecords {
     keys: Keys | undefined,
     isRepair: boolean,
   ): Repairs | undefined {
-    const isGone = isMerged(resource) && keys?.size === 0;
     // Reads and writes are recorded: a former target is found even if no status names it yet.
     if (!isMerged(resource)) this.#options.watched[resource.target.kind].written?.(object);
+    this.#recordWritten(resource, object, keys);
     const record = this.#record(resource);
-    if (isGone) this.#recordOwn(resource, { deletedUid: object.metadata.uid ?? "" });
-    else if (keys !== undefined && this.#isShown(resource, object)) record.ownWrite = undefined;
-    else this.#recordOwn(resource, { wrote: targetMetadata(object) });
     if (keys !== undefined) this.markVerified(resource, object.metadata, keys);
     if (isRepair || record.wasDeleted === true || keys === undefined) {
       record.repairs = afterRepair(
@@ -377,6 +374,14 @@ export class TargetRecords {
     };
     this.#records.set(key, record);
     return record;
+  }
+
+  #recordWritten(resource: SyncResource, object: KubeObject, keys: Keys | undefined): void {
+    const isGone = isMerged(resource) && keys?.size === 0;
+    if (isGone) this.#recordOwn(resource, { deletedUid: object.metadata.uid ?? "" });
+    else if (keys === undefined || !this.#isShown(resource, object))
+      this.#recordOwn(resource, { wrote: targetMetadata(object) });
+    else this.#record(resource).ownWrite = undefined;
   }
 
   #recordOwn(
