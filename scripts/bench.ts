@@ -45,6 +45,10 @@ const menu: Menu = {
     description: "requests, memory and times of the operator in its scenarios",
     node: ["bench/operator.ts"],
   },
+  regression: {
+    description: "the operator next to an earlier revision; fails if a figure became worse",
+    node: ["bench/regression.ts"],
+  },
   propagation: {
     description: "time from a change in the vault to the Secret",
     node: ["bench/propagation.ts"],
