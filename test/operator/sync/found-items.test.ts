@@ -153,6 +153,20 @@ describe("a match that disappears", () => {
     expect(scene.outcome()).toBe("shop-b=vault shop-b@1, Synced");
   });
 
+  test("loses its key although neither the status nor the list of a new connection has it", async () => {
+    const names = Array.from({ length: 80 }, (_, at) => `shop-${String(at).padStart(2, "0")}`);
+    const spec = { dataFrom: FIND, target: { whenMissing: "Delete" } };
+    await using scene = await finding(named(...names), spec);
+    expect(JSON.stringify(scene.status().items)).not.toContain("shop-79");
+    scene.vault("again").lists(...named(...names.slice(0, 79)));
+    scene.connect("again");
+    scene.follow({}, { data: undefined, ...spec, connection: "again" });
+    await scene.settle();
+    expect(keysOf(scene)).toEqual(names);
+    await scene.settle(300_000);
+    expect(keysOf(scene)).toEqual(names.slice(0, 79));
+  });
+
   test("is held with many others, whose share is that of all names that were found", async () => {
     const names = Array.from({ length: 20 }, (_, at) => `shop-${String(at).padStart(2, "0")}`);
     await using scene = await finding(named(...names), {

@@ -170,11 +170,13 @@ test.each<[KubeErrorKind, boolean]>([
   expect(writer.current(KEY, watched)).toBeUndefined();
 });
 
-describe("a state of the object that a conflict showed to be outdated", () => {
+describe("a state of the object that two conflicts showed to be outdated", () => {
   test("is outdated with all earlier ones, until 20 s have passed", async () => {
     const { api, clock, writer, write } = scene();
     api.replaceStatus = () =>
       Promise.reject(new KubeError({ kind: "Conflict", operation: "update status" }));
+    expect(writer.isOutdated(KEY, shown("7"))).toBe(false);
+    await failureOf(write(shown("7"), { users: 1 }));
     expect(writer.isOutdated(KEY, shown("7"))).toBe(false);
     await failureOf(write(shown("7"), { users: 1 }));
     expect(writer.isOutdated(KEY, shown("6"))).toBe(true);
@@ -191,6 +193,7 @@ describe("a state of the object that a conflict showed to be outdated", () => {
     api.replaceStatus = () =>
       Promise.reject(new KubeError({ kind: "Conflict", operation: "update status" }));
     await failureOf(write(shown("7"), { users: 1 }));
+    await failureOf(write(shown("7"), { users: 1 }));
     expect(writer.isOutdated(KEY, now)).toBe(false);
     expect(writer.isOutdated(KEY, shown("7"))).toBe(false);
   });
@@ -200,9 +203,11 @@ describe("a state of the object that a conflict showed to be outdated", () => {
     api.replaceStatus = () =>
       Promise.reject(new KubeError({ kind: "Unavailable", operation: "update status" }));
     await failureOf(write(shown("7"), { users: 1 }));
+    await failureOf(write(shown("7"), { users: 1 }));
     expect(writer.isOutdated(KEY, shown("7"))).toBe(false);
     api.replaceStatus = () =>
       Promise.reject(new KubeError({ kind: "Conflict", operation: "update status" }));
+    await failureOf(write(shown("7"), { users: 1 }));
     await failureOf(write(shown("7"), { users: 1 }));
     writer.forget(KEY);
     expect(writer.isOutdated(KEY, shown("7"))).toBe(false);

@@ -32,6 +32,8 @@ interface Outdated {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly at: number;
+  /** The write before was a conflict with the same state. */
+  readonly isRepeated: boolean;
 }
 
 /**
@@ -107,8 +109,7 @@ export class StatusWriter {
         status,
       );
     } catch (error) {
-      if (isKubeError(error, "Conflict"))
-        this.#outdated.set(key, { uid, resourceVersion, at: this.#clock.monotonic() });
+      if (isKubeError(error, "Conflict")) this.#recordConflict(key, stored);
       // A deleted resource needs no status.
       if (!isKubeError(error, "NotFound")) throw error;
     } finally {
@@ -117,21 +118,23 @@ export class StatusWriter {
   }
 
   /**
-   * Reports whether a conflict has shown that the object is newer than what the watch shows: a
-   * reconcile would write what its former spec requests. `false` after {@link WATCH_LAG_MS}: a
-   * conflict may have another cause, and a retry is due then.
+   * Reports whether two conflicts in a row have shown that the object is newer than what the watch
+   * shows: a reconcile would write what its former spec requests. `false` after
+   * {@link WATCH_LAG_MS}: conflicts may have another cause, and a retry is due then.
    */
   isOutdated(key: string, object: KubeObject): boolean {
     const outdated = this.#outdated.get(key);
     if (outdated === undefined) return false;
     const { uid, resourceVersion } = stateOf(object);
-    const isShown =
+    if (
       uid !== outdated.uid ||
       (resourceVersion !== outdated.resourceVersion &&
-        !isOlder(resourceVersion, outdated.resourceVersion));
-    if (!isShown && this.#clock.monotonic() - outdated.at < WATCH_LAG_MS) return true;
-    this.#outdated.delete(key);
-    return false;
+        !isOlder(resourceVersion, outdated.resourceVersion))
+    ) {
+      this.#outdated.delete(key);
+      return false;
+    }
+    return outdated.isRepeated && this.#clock.monotonic() - outdated.at < WATCH_LAG_MS;
   }
 
   /**
@@ -168,6 +171,12 @@ export class StatusWriter {
     this.#repairs.delete(key);
     this.#pruned.forget(key);
     this.#outdated.delete(key);
+  }
+
+  #recordConflict(key: string, { uid, resourceVersion }: StoredStatus): void {
+    const before = this.#outdated.get(key);
+    const isRepeated = before?.uid === uid && before.resourceVersion === resourceVersion;
+    this.#outdated.set(key, { uid, resourceVersion, at: this.#clock.monotonic(), isRepeated });
   }
 
   #countRepair(key: string): void {

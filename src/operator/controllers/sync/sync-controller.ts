@@ -15,9 +15,9 @@ import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import type { Priority } from "../../runtime/ready-keys.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { connectionKey } from "../../api/connection-key.ts";
-import { matchesName, metadataRule } from "../../sync/find-items.ts";
+import { claimedNames, matchesName, metadataRule } from "../../sync/find-items.ts";
 import type { SyncItem, SyncResource, TargetKind } from "../../sync/sync-resource.ts";
-import type { TargetMetadata } from "../../sync/target.ts";
+import { type TargetMetadata, targetState } from "../../sync/target.ts";
 import { readStatus, reportedNames } from "../../sync/sync-status.ts";
 import type { ClusterAccess } from "../connection/cluster-access.ts";
 import type { ConnectionUsers, RemovalFacts } from "../connection/connection-users.ts";
@@ -238,7 +238,7 @@ export class SyncController implements ConnectionUsers {
     const { resource } = parsed;
     const connection = shared(connectionKey(resource.connection, resource.namespace));
     const grant = this.#options.access.of(connection, resource.namespace);
-    const found = foundNames(kind, resource, object);
+    const found = foundNames(kind, resource, object, this.#options.targets);
     const target = targetKey(resource.target.kind, `${resource.namespace}/${resource.target.name}`);
     const isAllowed = checkAccess(resource, source.entries, grant) === "allowed";
     const sources = [
@@ -305,13 +305,24 @@ const patternsOf = ({ finds }: SyncResource): string[] =>
   finds.map(({ pattern }) => patternReference(pattern));
 
 /**
- * Returns the names that the rules of a resource found, according to its status. After a restart,
- * only the status shows that one of them is gone.
+ * Returns the names that the rules of a resource found, according to its status and to the claims of
+ * its target: a status shows a limited number of names. After a restart, and to a new connection,
+ * nothing else shows that one of them is gone.
  */
-function foundNames(kind: SyncKind, { finds }: SyncResource, object: KubeObject): string[] {
+function foundNames(
+  kind: SyncKind,
+  resource: SyncResource,
+  object: KubeObject,
+  targets: Pick<TargetRecords, "metadata">,
+): string[] {
+  const { finds } = resource;
   if (finds.length === 0) return [];
-  const names = reportedNames(readStatus(kind, object["status"]));
-  return names.filter((name) => finds.some((find) => matchesName(find, name)));
+  const state = targetState(resource, targets.metadata(resource));
+  const names = new Set(reportedNames(readStatus(kind, object["status"])));
+  if (state.state === "owned")
+    for (const find of finds)
+      for (const name of claimedNames(find, state.synced, () => false)) names.add(name);
+  return [...names].filter((name) => finds.some((find) => matchesName(find, name)));
 }
 
 /** The part of a list that shows when versions were created. */

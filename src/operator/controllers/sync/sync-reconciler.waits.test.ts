@@ -28,6 +28,7 @@ async function outdated(): Promise<SyncScene> {
   scene.vault.lists({ name: "db", version: 2 });
   scene.follow("other");
   await expect(scene.reconcileKey(KEY)).rejects.toThrow(KubeError);
+  await expect(scene.reconcileKey(KEY)).rejects.toThrow(KubeError);
   expect(value(scene)).toBe("vault db@2");
   return scene;
 }
@@ -212,7 +213,7 @@ describe("SyncReconciler after a failed write", () => {
   });
 });
 
-describe("SyncReconciler after a conflict of its status", () => {
+describe("SyncReconciler after two conflicts of its status", () => {
   const waitsForWatch: ReconcileResult = { outcome: "retry", cause: "api", reason: "Conflict" };
 
   test("leaves the target unchanged until the watch shows the newer spec", async () => {
