@@ -15,57 +15,35 @@ const BACK_MS = 45_000;
 const BOTH = { leaderElect: false, namespaces: ["shop", "billing"] };
 const FROM_FILE = { leaderElect: false, namespacesFile: "/etc/vaultsync/namespaces" };
 
-/**
- * Two namespaces with a vault each, for an operator with Roles, and the permissions that are
- * withdrawn.
- */
-class NamespacesScene extends SimulatedWorld {
-  /** Namespaces in which everything is denied, and `<namespace>/<plural>`. */
-  readonly #denied = new Set<string>();
-
-  constructor() {
-    super();
-    for (const namespace of ["shop", "billing"]) this.addVault(namespace, ["db"]);
-    this.namespacesFile = "shop,billing";
-    this.server.authorize = ({ user, namespace = "", resource }) =>
-      user !== "operator" ||
-      (!this.#denied.has(namespace) && !this.#denied.has(`${namespace}/${resource.plural}`));
-  }
-
-  /** Withdraws permissions, and drops all watches, as the network does. */
-  deny(...what: readonly string[]): void {
-    for (const one of what) this.#denied.add(one);
-    for (const watch of this.server.watches()) watch.drop();
-  }
-
-  allow(): void {
-    this.#denied.clear();
-  }
-
-  get values(): unknown {
-    return { shop: this.value("shop", "db"), billing: this.value("billing", "db") };
-  }
-
-  /** Returns the values of the metric by namespace. */
-  async unavailable(): Promise<Record<string, string>> {
-    const samples = (await this.metrics.text()).matchAll(
-      /^vaultsync_namespace_unavailable\{served_namespace="(\w+)"\} (\d)$/gmu,
-    );
-    return Object.fromEntries([...samples].map(([, namespace, value]) => [namespace, value]));
-  }
-
-  get logged(): string[] {
-    return this.log
-      .filter(({ level }) => level === "error" || level === "warn")
-      .map(({ message }) => message);
-  }
+/** Returns two namespaces with a vault each, for an operator with Roles. */
+function twoNamespaces(): SimulatedWorld {
+  const scene = new SimulatedWorld();
+  for (const namespace of ["shop", "billing"]) scene.addVault(namespace, ["db"]);
+  scene.namespacesFile = "shop,billing";
+  return scene;
 }
 
-async function started(flags: OperatorFlags = BOTH): Promise<NamespacesScene> {
-  const scene = new NamespacesScene();
+const valuesOf = (scene: SimulatedWorld): unknown => ({
+  shop: scene.value("shop", "db"),
+  billing: scene.value("billing", "db"),
+});
+
+/** Returns the values of the metric by namespace. */
+async function unavailable(scene: SimulatedWorld): Promise<Record<string, number>> {
+  const samples = await scene.samples("vaultsync_namespace_unavailable");
+  return Object.fromEntries(
+    [...samples].map(([labels, value]) => [/"(\w+)"/u.exec(labels)?.[1], value]),
+  );
+}
+
+const loggedBy = ({ log }: SimulatedWorld): string[] =>
+  log.filter(({ level }) => level === "error" || level === "warn").map(({ message }) => message);
+
+async function started(flags: OperatorFlags = BOTH): Promise<SimulatedWorld> {
+  const scene = twoNamespaces();
   scene.start(flags);
   await scene.clock.advance(MINUTE);
-  expect(scene.values).toEqual({ shop: "db@1", billing: "db@1" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@1", billing: "db@1" });
   return scene;
 }
 
@@ -73,41 +51,41 @@ test.each([
   ["one operator", BOTH],
   ["the replica of two shards", { ...BOTH, leaderElect: true, shards: 2 }],
 ])("a namespace is served by %s although another one cannot be listed", async (_, flags) => {
-  await using scene = new NamespacesScene();
+  await using scene = twoNamespaces();
   scene.deny("billing");
   scene.start(flags);
   await scene.clock.advance(2 * MINUTE);
   expect(scene.isReady).toBe(true);
-  expect(scene.values).toEqual({ shop: "db@1", billing: undefined });
+  expect(valuesOf(scene)).toEqual({ shop: "db@1", billing: undefined });
   scene.vault("shop").write("db");
   await scene.clock.advance(2 * MINUTE);
-  expect(scene.values).toEqual({ shop: "db@2", billing: undefined });
+  expect(valuesOf(scene)).toEqual({ shop: "db@2", billing: undefined });
   expect(scene.problems.text).toMatch(
     /denies access to the namespace billing: .*kubectl apply -n billing -k deploy\/namespaced\/tenant/u,
   );
   expect(scene.problems.text).not.toContain("deploy/base");
-  expect(await scene.unavailable()).toEqual({ shop: "0", billing: "1" });
-  expect(scene.logged).toEqual(["namespaces cannot be served, retrying"]);
+  expect(await unavailable(scene)).toEqual({ shop: 0, billing: 1 });
+  expect(loggedBy(scene)).toEqual(["namespaces cannot be served, retrying"]);
 
   scene.allow();
   await scene.clock.advance(BACK_MS);
-  expect(scene.values).toEqual({ shop: "db@2", billing: "db@1" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@2", billing: "db@1" });
   expect(scene.problems.text).toBeUndefined();
-  expect(await scene.unavailable()).toEqual({ shop: "0", billing: "0" });
+  expect(await unavailable(scene)).toEqual({ shop: 0, billing: 0 });
 });
 
 test("an operator that may list no namespace is not ready until it may list one", async () => {
-  await using scene = new NamespacesScene();
+  await using scene = twoNamespaces();
   scene.deny("shop", "billing");
   scene.start(BOTH);
   await scene.clock.advance(30 * MINUTE);
   expect(scene.isReady).toBe(false);
   expect(scene.problems.text).toContain("denies access to the namespaces billing, shop");
-  expect(scene.logged).toEqual(Array(3).fill("namespaces cannot be served, retrying"));
+  expect(loggedBy(scene)).toEqual(Array(3).fill("namespaces cannot be served, retrying"));
   scene.allow();
   await scene.clock.advance(BACK_MS);
   expect(scene.isReady).toBe(true);
-  expect(scene.values).toEqual({ shop: "db@1", billing: "db@1" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@1", billing: "db@1" });
 });
 
 test("a namespace of which one collection cannot be listed is not touched", async () => {
@@ -121,15 +99,15 @@ test("a namespace of which one collection cannot be listed is not touched", asyn
     if ((after ?? before)?.metadata.namespace === "billing") written.push(resource.plural);
   });
   await scene.clock.advance(2 * MINUTE);
-  expect(scene.values).toEqual({ shop: "db@1", billing: "db@1" });
-  expect(await scene.unavailable()).toEqual({ shop: "0", billing: "1" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@1", billing: "db@1" });
+  expect(await unavailable(scene)).toEqual({ shop: 0, billing: 1 });
   expect(written).toEqual([]);
   expect(
     scene.vault("billing").listedAt.filter((at) => at > scene.clock.monotonic() - MINUTE),
   ).toEqual([]);
   scene.allow();
   await scene.clock.advance(BACK_MS);
-  expect(scene.values).toEqual({ shop: "db@1", billing: "db@2" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@1", billing: "db@2" });
 });
 
 test("a namespace whose permissions go keeps its targets, and is synced when they are back", async () => {
@@ -138,12 +116,12 @@ test("a namespace whose permissions go keeps its targets, and is synced when the
   scene.vault("billing").write("db");
   scene.vault("shop").write("db");
   await scene.clock.advance(10 * MINUTE);
-  expect(scene.values).toEqual({ shop: "db@2", billing: "db@1" });
-  expect(await scene.unavailable()).toEqual({ shop: "0", billing: "1" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@2", billing: "db@1" });
+  expect(await unavailable(scene)).toEqual({ shop: 0, billing: 1 });
   scene.allow();
   await scene.clock.advance(5 * MINUTE);
-  expect(scene.values).toEqual({ shop: "db@2", billing: "db@2" });
-  expect(await scene.unavailable()).toEqual({ shop: "0", billing: "0" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@2", billing: "db@2" });
+  expect(await unavailable(scene)).toEqual({ shop: 0, billing: 0 });
   expect(scene.condition("Ready", "db", "billing")?.status).toBe("True");
 });
 
@@ -158,20 +136,20 @@ test("a namespace that is deleted is gone, and the others are served by the next
   await scene.restart(() => scene.vault("shop").write("db"), BOTH);
   await scene.clock.advance(2 * MINUTE);
   expect(scene.isReady).toBe(true);
-  expect(scene.values).toEqual({ shop: "db@2", billing: undefined });
+  expect(valuesOf(scene)).toEqual({ shop: "db@2", billing: undefined });
 });
 
 test("a namespace is served after it was added to the file", async () => {
-  const scene = new NamespacesScene();
+  const scene = twoNamespaces();
   await using _ = scene;
   scene.namespacesFile = "shop\n";
   scene.start(FROM_FILE);
   await scene.clock.advance(MINUTE);
-  expect(scene.values).toEqual({ shop: "db@1", billing: undefined });
-  expect(await scene.unavailable()).toEqual({ shop: "0" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@1", billing: undefined });
+  expect(await unavailable(scene)).toEqual({ shop: 0 });
   scene.namespacesFile = "shop\nbilling\n";
   await scene.clock.advance(MINUTE);
-  expect(scene.values).toEqual({ shop: "db@1", billing: "db@1" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@1", billing: "db@1" });
 });
 
 test("a namespace that is removed from the file keeps its targets and ends its sessions", async () => {
@@ -182,14 +160,14 @@ test("a namespace that is removed from the file keeps its targets and ends its s
   scene.resetMeasurements();
   for (const namespace of ["shop", "billing"]) scene.vault(namespace).write("db");
   await scene.clock.advance(10 * MINUTE);
-  expect(scene.values).toEqual({ shop: "db@2", billing: "db@1" });
-  expect(await scene.unavailable()).toEqual({ shop: "0" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@2", billing: "db@1" });
+  expect(await unavailable(scene)).toEqual({ shop: 0 });
   expect(scene.vault("billing").listedAt).toEqual([]);
   expect(scene.server.watches()).toHaveLength(watches / 2);
 
   scene.namespacesFile = "billing,shop";
   await scene.clock.advance(MINUTE);
-  expect(scene.values).toEqual({ shop: "db@2", billing: "db@2" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@2", billing: "db@2" });
 });
 
 test("a namespace that is removed and added again is not written if nothing changed", async () => {
@@ -215,7 +193,7 @@ test("a namespace that is denied and removed from the file is no problem any mor
   scene.namespacesFile = "shop";
   await scene.clock.advance(MINUTE);
   expect(scene.problems.text).toBeUndefined();
-  expect(await scene.unavailable()).toEqual({ shop: "0" });
+  expect(await unavailable(scene)).toEqual({ shop: 0 });
 });
 
 test.each(["", "shop,Billing!"])(
@@ -225,13 +203,13 @@ test.each(["", "shop,Billing!"])(
     scene.namespacesFile = text;
     scene.vault("billing").write("db");
     await scene.clock.advance(2 * MINUTE);
-    expect(scene.values).toEqual({ shop: "db@1", billing: "db@2" });
-    expect(scene.logged).toEqual(["list of namespaces cannot be used, keeping the last one"]);
+    expect(valuesOf(scene)).toEqual({ shop: "db@1", billing: "db@2" });
+    expect(loggedBy(scene)).toEqual(["list of namespaces cannot be used, keeping the last one"]);
   },
 );
 
 test("workloads of a namespace are restarted although those of another one cannot be listed", async () => {
-  await using scene = new NamespacesScene();
+  await using scene = twoNamespaces();
   for (const namespace of ["shop", "billing"]) {
     const template = { metadata: {}, spec: { containers: [] } };
     scene.server.create(DEPLOYMENTS, {
@@ -253,7 +231,7 @@ test("workloads of a namespace are restarted although those of another one canno
   await scene.clock.advance(MINUTE);
   for (const namespace of ["shop", "billing"]) scene.vault(namespace).write("db");
   await scene.clock.advance(3 * MINUTE);
-  expect(scene.values).toEqual({ shop: "db@2", billing: "db@2" });
+  expect(valuesOf(scene)).toEqual({ shop: "db@2", billing: "db@2" });
   const restarts = ["shop", "billing"].map(
     (namespace) => scene.server.get(vaultSecretKind, { namespace, name: "db" })["status"],
   );
@@ -282,7 +260,7 @@ test("workloads of a namespace are restarted although those of another one canno
 });
 
 test("workloads of a namespace that is removed and added again are restarted", async () => {
-  await using scene = new NamespacesScene();
+  await using scene = twoNamespaces();
   const ref = { namespace: "billing", name: "db" };
   const template = { metadata: {}, spec: { containers: [] } };
   const metadata = { namespace: "billing", name: "app" };

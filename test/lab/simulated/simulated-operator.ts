@@ -76,6 +76,7 @@ export class SimulatedOperator implements AsyncDisposable {
   readonly #propagations = new Map<string, number[]>();
   protected readonly options: Required<WorldOptions>;
   #flags: OperatorFlags = {};
+  #denied: ReadonlySet<string> = new Set();
   #processes = 0;
   #random = 1;
   #stop = new AbortController();
@@ -160,6 +161,25 @@ export class SimulatedOperator implements AsyncDisposable {
     await this.clock.advance(1_000);
     first.abort(new Error("stopped"));
     await this.#ended(running);
+  }
+
+  /**
+   * Denies the operator everything in namespaces, or one collection (`<namespace>/<plural>`), and
+   * drops all watches.
+   */
+  deny(...what: readonly string[]): void {
+    const denied = new Set([...this.#denied, ...what]);
+    this.#denied = denied;
+    this.server.authorize = ({ user, namespace = "", resource }) =>
+      user !== "operator" ||
+      (!denied.has(namespace) && !denied.has(`${namespace}/${resource.plural}`));
+    for (const watch of this.server.watches()) watch.drop();
+  }
+
+  /** Ends all denials. */
+  allow(): void {
+    this.#denied = new Set();
+    this.server.authorize = () => true;
   }
 
   /** Lets the operator work. */

@@ -25,8 +25,7 @@ const isForeign = (status: unknown): boolean =>
  * restores its own each time.
  */
 async function contested(kind: Kind, name: string) {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db" });
+  const scene = await SimulatedWorld.shop("db");
   scene.follow({ password: "db" });
   await scene.settle();
   const ref = { namespace: "shop", name };

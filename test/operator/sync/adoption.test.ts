@@ -24,8 +24,7 @@ async function occupied(
   metadata: object,
   values: Readonly<Record<string, string>> = { password: "foreign" },
 ): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db" });
+  const scene = await SimulatedWorld.shop("db");
   const encoded = Object.fromEntries(
     Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
   );

@@ -13,8 +13,7 @@ const target = { namespace: "shop", name: "db" };
 
 /** Starts an operator that has synced `db`. */
 async function synced(): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db" });
+  const scene = await SimulatedWorld.shop("db");
   scene.follow({ password: "db" });
   await scene.settle();
   expect(scene.outcome()).toBe("password=vault db@1, Synced");
@@ -162,8 +161,7 @@ describe("the former target after a change of target.name", () => {
   });
 
   test("is kept if the resource does not control it: it was created with the policy Orphan", async () => {
-    await using scene = await SimulatedWorld.shop();
-    scene.vault().lists({ name: "db" });
+    await using scene = await SimulatedWorld.shop("db");
     scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan" } });
     await scene.settle();
     scene.follow({ password: "db" }, { target: { name: "after" } });
@@ -193,8 +191,7 @@ describe("the former target after a change of target.name", () => {
   });
 
   test("is released under the policy Orphan once", async () => {
-    await using scene = await SimulatedWorld.shop();
-    scene.vault().lists({ name: "db" });
+    await using scene = await SimulatedWorld.shop("db");
     scene.follow(
       { password: "db" },
       { target: { creationPolicy: "Orphan", labels: { team: "shop" } } },

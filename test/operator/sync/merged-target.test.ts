@@ -23,8 +23,7 @@ const target = { name: "app", creationPolicy: "Merge" };
  * `password` into.
  */
 async function merging(object: object | undefined = foreign): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db" });
+  const scene = await SimulatedWorld.shop("db");
   if (object !== undefined) scene.server.create(SECRETS, { ...foreign, ...object });
   scene.follow({ password: "db" }, { target });
   await scene.settle();
@@ -214,8 +213,7 @@ describe("creationPolicy Merge", () => {
   });
 
   test("never creates the object: TargetMissing until another one creates it", async () => {
-    await using scene = await SimulatedWorld.shop();
-    scene.vault().lists({ name: "db" });
+    await using scene = await SimulatedWorld.shop("db");
     scene.follow({ password: "db" }, { target });
     await scene.settle(60_000);
     expect(scene.target("app")).toBeUndefined();
@@ -318,8 +316,7 @@ describe("creationPolicy Merge", () => {
   });
 
   test("does not merge into a target of a resource", async () => {
-    await using scene = await SimulatedWorld.shop();
-    scene.vault().lists({ name: "db" });
+    await using scene = await SimulatedWorld.shop("db");
     scene.follow({ password: "db" }, { name: "app" });
     await scene.settle();
     scene.follow({ second: "db" }, { target });

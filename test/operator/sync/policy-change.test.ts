@@ -182,8 +182,7 @@ describe("a change of creationPolicy to Merge together with the name of the targ
 describe.each(["Owner", "Orphan"])("a change of creationPolicy from Merge to %s", (policy) => {
   /** Starts an operator that has merged the key `password` into an object of a user. */
   async function merged(): Promise<SimulatedWorld> {
-    const scene = await SimulatedWorld.shop();
-    scene.vault().lists({ name: "db" });
+    const scene = await SimulatedWorld.shop("db");
     scene.server.create(SECRETS, {
       apiVersion: "v1",
       kind: "Secret",

@@ -10,8 +10,7 @@ const spec = { refreshInterval: "30m" };
  * minutes.
  */
 async function synced(): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db" });
+  const scene = await SimulatedWorld.shop("db");
   scene.follow(data, spec);
   await scene.settle();
   expect(scene.outcome()).toBe("password=vault db@1, Synced");

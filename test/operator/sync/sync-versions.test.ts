@@ -92,8 +92,7 @@ describe("an empty new version", () => {
   });
 
   test("is written when a user accepts it, also if its name has a comma", async () => {
-    await using scene = await SimulatedWorld.shop();
-    scene.vault().lists({ name: "a,b@1" });
+    await using scene = await SimulatedWorld.shop("a,b@1");
     scene.follow({ password: "a,b@1" });
     await scene.settle();
     scene.vault().expose = () => ({ value: "" });

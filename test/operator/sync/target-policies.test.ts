@@ -9,8 +9,7 @@ const data = { password: "db" };
 
 /** Starts an operator that has created the target of `db` with these policies. */
 async function created(target: object): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db" });
+  const scene = await SimulatedWorld.shop("db");
   scene.follow(data, { target });
   await scene.settle();
   expect(scene.outcome()).toBe("password=vault db@1, Synced");
@@ -215,8 +214,7 @@ describe("the type of the target", () => {
   });
 
   test("is rejected if the operator does not allow it, with the flag that does", async () => {
-    await using scene = await SimulatedWorld.shop();
-    scene.vault().lists({ name: "db" });
+    await using scene = await SimulatedWorld.shop("db");
     scene.follow(data, { target: { type: "example.com/other" } });
     await scene.settle();
     expect(scene.outcome()).toBe("absent, InvalidSpec");

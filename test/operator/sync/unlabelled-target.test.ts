@@ -25,8 +25,7 @@ function messagesOf(scene: SimulatedWorld): string[] {
 
 /** Starts an operator whose source `db` is gone after its target was written. */
 async function missing(): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db" });
+  const scene = await SimulatedWorld.shop("db");
   scene.follow({ password: "db" });
   await scene.settle();
   scene.vault().lists();

@@ -71,8 +71,7 @@ describe("a target that another writer changes", () => {
 });
 
 test("a target that was repaired twice within a minute is in sync, and contested the third time", async () => {
-  await using scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db" });
+  await using scene = await SimulatedWorld.shop("db");
   scene.follow({ password: "db" });
   await scene.settle();
   for (const value of ["edit 1", "edit 2"]) {

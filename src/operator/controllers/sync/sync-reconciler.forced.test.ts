@@ -36,8 +36,7 @@ test("a forced sync waits for a list, which it requests once, and then follows i
 });
 
 test("a forced sync reads a target that was verified before", async () => {
-  await using scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db" });
+  await using scene = await SimulatedWorld.shop("db");
   scene.follow({ password: "db" });
   await scene.settle();
   scene.takeRequests();
