@@ -50,7 +50,7 @@ ${cases.map(({ name, title }) => `                ${name.padEnd(18)} ${title}`).
   --program   main file of another build of the server, such as /tmp/before/src/main.ts
   --attacker-nice
               scheduling priority of the attacker's process: 19 approximates an attacker on another machine, who takes no CPU time from
-              the server (default 0, that of the server and the clients)
+              the server (default 0, like the server and the clients)
   --output    name of the result in bench/results
 `);
   process.exit(values.help === true ? 0 : 2);

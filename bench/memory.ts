@@ -27,7 +27,7 @@ npm run bench -- memory [--resources 1000]… [--connections 1] [--entries 0] [-
   --connections  number of connections that share them, each with an account of its own
   --entries      number of secrets in each account that no resource refers to
   --seconds      duration of the measurement without changes
-  --limit        limit of the operator's memory in MiB, from which Node derives that of its heap, as in a container
+  --limit        limit of the operator's memory in MiB, from which Node derives the heap limit, as in a container
   --vault        server: the vault server; stub: a vault in memory, for more than some 10,000 secrets
   --snapshots    directory for a heap snapshot of each operator at rest
   --output       name of the result in bench/results

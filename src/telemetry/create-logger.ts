@@ -51,14 +51,14 @@ const MAX_WAITING = 1024 * 1024;
 /** Maximum time that a line below `warn` waits for further ones, in milliseconds. */
 const BATCH_MS = 20;
 const WARN = pino.levels.values["warn"] ?? 0;
-/** Length of the waiting lines, in characters, from which they are written at once. */
+/** Length of the waiting lines, in characters, from which they do not wait. */
 const BATCH_LENGTH = 16 * 1024;
 
 /** With this property of a destination, pino sets `lastLevel` before each line. */
 const SETS_LEVEL: unique symbol = Symbol.for("pino.metadata");
 
 /**
- * Writes lines to standard error, several at once: thousands of resources that are synced for the
+ * Writes lines to standard error, several in one write: thousands of resources that are synced for the
  * first time log a line each, and a write of each line took a twelfth of their CPU time. A warning
  * is written immediately, with the lines before it, and the end of the process writes the rest;
  * only a kill loses the lines of the last {@link BATCH_MS}. A failure of the destination ends

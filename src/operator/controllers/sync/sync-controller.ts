@@ -28,7 +28,8 @@ import { ReferenceIndex, type References } from "./reference-index.ts";
 import { removalFactsOf } from "./removal-facts.ts";
 import { isPattern, patternReference } from "../../vault-client/pattern.ts";
 import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
-import { mergedKey, targetKey, type TargetRecords } from "./target-records.ts";
+import { mergedKey, targetKey } from "./target-keys.ts";
+import type { TargetRecords } from "./target-records.ts";
 
 export interface SyncControllerOptions {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;

@@ -78,7 +78,7 @@ describe("TargetRecords during a write", () => {
     expect(unseen).toEqual(["Secret/shop/db"]);
   });
 
-  test("a write that admission changed is requeued, and so is a deletion reported at once", () => {
+  test("a write that admission changed is requeued, and a deletion is no part of it", () => {
     const { records, shows, showsGone, unseen } = setUp();
     {
       using _write = records.beginWrite(resource);
