@@ -116,13 +116,13 @@ test("a wait that fails takes its place back", async () => {
   expect(await takes()).toBe("a2");
 });
 
-test("no further key is taken while 256 keys wait", async () => {
+test("no further key is taken while 512 keys wait", async () => {
   const { limits, a, b, takes } = scene(1);
   const waits: ReturnType<typeof waitingWork>[] = [];
-  for (let key = 0; key < 300; key += 1) (key < 150 ? a : b).add(`key-${key}`);
+  for (let key = 0; key < 600; key += 1) (key < 300 ? a : b).add(`key-${key}`);
   for (let taken = await takes(); taken !== ""; taken = await takes())
     waits.push(waitingWork(limits));
-  expect(waits).toHaveLength(256);
+  expect(waits).toHaveLength(512);
   waits[0]?.end();
   expect(await takes()).toBe("");
   a.done("key-0");

@@ -6,7 +6,7 @@ const RETRIES_PER_SECOND = 10;
 /** Retries that pass together after a quiet time. */
 const RETRY_BURST = 100;
 /** Maximum number of keys that wait for another system, to bound their memory. */
-const MAX_WAITING = 256;
+const MAX_WAITING = 512;
 
 /** Limits that the queues of one controller share: one queue for each shard of this process. */
 export class QueueLimits {

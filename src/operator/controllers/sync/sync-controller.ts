@@ -59,7 +59,7 @@ const ANNOTATIONS = [ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION];
  * Maximum number of resources of one connection that are reconciled simultaneously; see
  * docs/design/engine.md#fairness.
  */
-const MAX_IN_FLIGHT = 8;
+const MAX_IN_FLIGHT = 16;
 
 /**
  * Maps changes of specs, targets and the vault to keys of the work queue that VaultSecrets and
