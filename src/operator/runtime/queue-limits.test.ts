@@ -20,7 +20,7 @@ function scene(maxInFlight: number, capOf: () => string | undefined = () => unde
       maxInFlight: 1,
       limits,
     });
-    for (let worker = 0; worker < 200; worker += 1)
+    for (let worker = 0; worker < 300; worker += 1)
       void queue.take().then((key) => key !== undefined && taken.push(key));
     return queue;
   });
