@@ -17,7 +17,7 @@ test.each([
   ["another case", "Payments", "payments"],
   ["another case of M", "Marketing", "marketing"],
   ["another case of I", "ADMIN", "admin"],
-  ["another case of Cyrillic letters", "Команда", "команда"],
+  ["another case of a Cyrillic word", "Команда", "команда"],
   ["another hyphen", "a\u2010b", "a-b"],
   ["a Han character in place of a Katakana one", "口グ", "ロ\u30b0"],
 ])("%s looks the same", (_what, imitation, name) => {
