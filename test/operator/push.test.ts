@@ -41,6 +41,21 @@ test("a key is pushed once, and once again after each change of its bytes", asyn
   expect(scene.pushes.notes).toContain("EntryPushed: pushed version 2 of the secret db");
 });
 
+test("after two conflicts of its status, nothing is pushed until the watch shows the spec", async () => {
+  await using scene = await pushed();
+  for (const watch of scene.server.watches(vaultPushKind)) watch.silence();
+  scene.pushes.put({ data: [{ secretKey: "password", remoteRef: { key: "moved" } }] });
+  scene.pushes.source({ password: "two" });
+  await scene.settle(10_000);
+  expect(scene.pushes.versions()).toEqual(["one", "two"]);
+  scene.pushes.source({ password: "three" });
+  await scene.settle(9_000);
+  expect(scene.pushes.versions()).toEqual(["one", "two"]);
+  for (const watch of scene.server.watches(vaultPushKind)) watch.drop();
+  await scene.settle(600_000);
+  expect(scene.pushes.versions("moved")).toEqual(["three"]);
+});
+
 test("a Secret that does not change costs one read of its metadata in each interval", async () => {
   await using scene = await pushed();
   scene.requests.length = 0;

@@ -183,6 +183,18 @@ test("verify names the log that the database knew when all files of it were remo
   });
 });
 
+test("a name in the database adds no line to the result of verify", async () => {
+  await serve();
+  const database = new DatabaseSync(data);
+  database.exec(
+    "UPDATE settings SET value = value || ' x' || char(10) || 'head' || char(27) || '[2K' WHERE name = 'audit_logs'",
+  );
+  database.close();
+  const { code, stdout } = await withKey();
+  expect([code, stdout.match(/^head/gmu)]).toEqual([0, ["head"]]);
+  expect(stdout).toContain("also knows x\ufffdhead\ufffd[2K:");
+});
+
 test("after a rotation of the master key the recorded end is that of the new key", async () => {
   await serve();
   const rotated = await runInProcess([

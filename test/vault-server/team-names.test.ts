@@ -85,6 +85,9 @@ test.each([
   ["ops", "орѕ"],
   ["platform 10", "platforrn lO"],
   ["Checkout", "checkout"],
+  ["Marketing", "marketing"],
+  ["admin", "ADMIN"],
+  ["Команда", "команда"],
 ])("a new team cannot have a name that looks like %s", async (taken, imitation) => {
   await create(cid, taken);
   const rejected = await create(ann, imitation);

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
+import { printable } from "../../lib/printable.ts";
 import { isAuthentic, knownLogs, readAnchor, type Anchor } from "../server/audit/anchor.ts";
 import { type AuditLine, lineState } from "../server/audit/audit-line.ts";
 import { rotatedSegments } from "../server/audit/audit-file.ts";
@@ -78,7 +79,9 @@ function summary(
     ),
     ...(damage ? [] : notes.map((note) => `note     ${note}`)),
     "",
-  ].join("\n");
+  ]
+    .map(printable)
+    .join("\n");
 }
 
 /** Reads the anchors before the log, because a log in use grows. */

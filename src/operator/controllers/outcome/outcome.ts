@@ -14,6 +14,9 @@ const MAX_WAIT_MS = 5 * 60_000;
 
 export const DONE: ReconcileResult = { outcome: "done" };
 
+/** Retries without a request until the watch shows the object that another writer has changed. */
+export const AWAIT_WATCH: ReconcileResult = { outcome: "retry", cause: "api", reason: "Conflict" };
+
 /** Returns the result of a reconcile that can only continue when this changes. */
 export function waitFor(what: Wait["for"], atMostMs = MAX_WAIT_MS): ReconcileResult {
   return { outcome: "done", wait: { for: what, atMostMs } };

@@ -14,7 +14,13 @@ import { explainFailure } from "../../connection/connection-problem.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
 import { FRESH_LIST_MS, type FreshLists } from "../outcome/fresh-lists.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
-import { DONE, waitFor, withListFailure, type WriteObserver } from "../outcome/outcome.ts";
+import {
+  AWAIT_WATCH,
+  DONE,
+  waitFor,
+  withListFailure,
+  type WriteObserver,
+} from "../outcome/outcome.ts";
 import { hasFinalizer, setFinalizer, type PushRemoval } from "./push-removal.ts";
 import type { ItemPusherOptions, PushContext } from "./push-attempt.ts";
 import { type PushOutcome, summarize } from "./push-outcome.ts";
@@ -106,6 +112,7 @@ export class PushReconciler {
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const object = this.#options.resources.get(key);
     if (object === undefined) return GONE;
+    if (this.#statuses.isOutdated(key, object)) return AWAIT_WATCH;
     const before = readPushStatus(this.#statuses.current(key, object));
     const started: Started = {
       key,

@@ -20,7 +20,7 @@ import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
-import { type WriteObserver, DONE, waitFor } from "../outcome/outcome.ts";
+import { type WriteObserver, AWAIT_WATCH, DONE, waitFor } from "../outcome/outcome.ts";
 import { becomeMerged, type BecomeMergedOptions } from "./become-merged.ts";
 import { findSources, isCovered } from "./find-sources.ts";
 import { deniedResult } from "./write-failure.ts";
@@ -60,9 +60,6 @@ export interface SyncReconcilerOptions extends ConnectionSources, BecomeMergedOp
   readonly clock: Clock;
   readonly logger: Logger;
 }
-
-/** Retries without a request until the watch shows the object that another writer has changed. */
-const AWAIT_WATCH: ReconcileResult = { outcome: "retry", cause: "api", reason: "Conflict" };
 
 const reported = (
   readyCondition: ReadyCondition | undefined,

@@ -3,6 +3,7 @@ import {
   revisionsOfSubjects,
   rowMacColumns,
   teamLooks,
+  teamLowerLooks,
   versionsByKey,
 } from "../sql/shared-migrations.ts";
 
@@ -363,4 +364,5 @@ export const postgresMigrations: readonly string[] = [
   postgresOwnerChanges,
   postgresTokenLimits,
   teamLooks,
+  teamLowerLooks,
 ];

@@ -28,6 +28,15 @@ export const teamLooks = `
   `;
 
 /**
+ * The migration step for names of teams that differ in case, empty for those before until a server
+ * starts. It is never edited.
+ */
+export const teamLowerLooks = `
+  ALTER TABLE teams ADD COLUMN lower_look text NOT NULL DEFAULT '';
+  CREATE INDEX teams_by_lower_look ON teams (lower_look);
+  `;
+
+/**
  * The migration step that adds the MACs of rows, and the ids of teams (never the same for two teams
  * of one name). It is never edited.
  */

@@ -3,7 +3,7 @@ import type { SqlConnection } from "./sql-connection.ts";
 import type { Team } from "../records.ts";
 import type { RowSeals } from "../row-macs.ts";
 import type { TeamTable } from "../tables/sharing-tables.ts";
-import { teamLook } from "./team-look.ts";
+import { teamLooks } from "./team-look.ts";
 
 const LIST = `
   SELECT t.group_id, t.creator, m.email
@@ -12,9 +12,10 @@ const LIST = `
     AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = t.creator) ORDER BY t.group_id, m.email LIMIT ?4`;
 
 async function addLooks(db: SqlConnection, atMost: number): Promise<number> {
-  const rows = await db.all("SELECT group_id FROM teams WHERE look = '' LIMIT ?", atMost);
+  const rows = await db.all("SELECT group_id FROM teams WHERE lower_look = '' LIMIT ?", atMost);
+  const sql = "UPDATE teams SET look = ?, lower_look = ? WHERE group_id = ?";
   for (const name of rows.map((row) => row.text("group_id")))
-    await db.run("UPDATE teams SET look = ? WHERE group_id = ?", teamLook(name), name);
+    await db.run(sql, ...teamLooks(name), name);
   return rows.length;
 }
 
@@ -62,12 +63,13 @@ export function sqlTeams(db: SqlConnection, seals: RowSeals): TeamTable {
     ...finding(db, seals),
     addMembers,
     async insert({ groupId, id, creator, members }) {
-      const look = teamLook(groupId);
-      if (await db.get("SELECT group_id FROM teams WHERE look = ? LIMIT 1", look)) return false;
+      const looks = teamLooks(groupId);
+      const similar = "SELECT group_id FROM teams WHERE look = ? OR lower_look = ? LIMIT 1";
+      if (await db.get(similar, ...looks)) return false;
       const sql =
-        "INSERT INTO teams (group_id, id, creator, mac, look) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+        "INSERT INTO teams (group_id, id, creator, mac, look, lower_look) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
       const [mac = ""] = await seals.sign("teams", [[groupId, id, creator]]);
-      if ((await db.run(sql, groupId, id, creator, mac, look)) === 0) return false;
+      if ((await db.run(sql, groupId, id, creator, mac, ...looks)) === 0) return false;
       await addMembers({ groupId, id }, members);
       return true;
     },

@@ -3,6 +3,7 @@ import {
   revisionsOfSubjects,
   rowMacColumns,
   teamLooks,
+  teamLowerLooks,
   versionsByKey,
 } from "../sql/shared-migrations.ts";
 
@@ -340,4 +341,5 @@ export const sqliteMigrations: readonly string[] = [
   sqliteOwnerChanges,
   sqliteTokenLimits,
   teamLooks,
+  teamLowerLooks,
 ];

@@ -83,7 +83,11 @@ export const backedUpTables: readonly TableShape[] = [
   },
   { name: "staged_blobs", columns: ["blob_id", "staged_at"], key: ["blob_id"] },
   { name: "file_chunks", columns: ["blob_id", "position", "sealed"], key: ["blob_id", "position"] },
-  { name: "teams", columns: ["group_id", "creator", "id", "mac", "look"], key: ["group_id"] },
+  {
+    name: "teams",
+    columns: ["group_id", "creator", "id", "mac", "look", "lower_look"],
+    key: ["group_id"],
+  },
   { name: "team_members", columns: ["group_id", "email", "mac"], key: ["group_id", "email"] },
   {
     name: "person_grants",
