@@ -59,6 +59,22 @@ test("a sync costs a fetch and two writes, an interval without a change and a re
   expect(takeRequests(scene, vault), "a restart").toEqual({});
 });
 
+test("a target that the watch shows before the response to its POST is reconciled once", async () => {
+  const { scene } = start();
+  scene.network = {
+    watchLagMs: () => 1,
+    respond: ({ verb, resource }, signal) =>
+      verb === "create" && resource.plural === "secrets"
+        ? scene.clock.sleep(50, signal)
+        : undefined,
+  };
+  await scene.clock.advance(MINUTE);
+  const reconciles = await scene.samples("vaultsync_reconciles_total");
+  const syncs = [...reconciles].filter(([labels]) => labels.includes('controller="sync"'));
+  // Each once before its connection has a list and once with it, and a few beyond.
+  expect(syncs.reduce((sum, [, count]) => sum + count, 0)).toBeLessThan(2.1 * COUNT);
+});
+
 test("a resource that is edited each second costs a status in 2 to 4 s, and shows the last", async () => {
   const { scene, vault } = start();
   await scene.clock.advance(MINUTE);
