@@ -11,7 +11,10 @@ const bob = "bob@example.com";
 /** More than the buffers of two sockets. */
 const FILE_BYTES = 48 * 1024 * 1024;
 
-/** Sends the request for a file on a separate connection, and does not read it. */
+/**
+ * Sends the request for a file on a separate connection, waits for the begin of the response, and
+ * does not read it.
+ */
 async function openDownload(
   url: string,
   { token, email }: VaultClient,
@@ -25,6 +28,7 @@ async function openDownload(
     `POST ${operationPath.download_file} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n` +
       `authorization: ${token}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
+  await once(socket, "readable");
   return socket;
 }
 
