@@ -217,8 +217,15 @@ function conflictOf(
     return labels[MANAGED_BY_LABEL] === MANAGED_BY && isOther ? ["TargetConflict"] : undefined;
   }
   if (!existing || belongsTo(object, existing)) return undefined;
+  // Its annotations are written back with its content alone.
+  if (existing["immutable"] === true && isController(object, existing)) return ["TargetImmutable"];
   return isHandedOver(object, existing) ? heldAdoption(object, existing) : ["TargetConflict"];
 }
+
+const isController = ({ metadata }: KubeObject, existing: KubeObject): boolean =>
+  existing.metadata.ownerReferences?.some(
+    ({ uid, controller }) => uid === metadata.uid && controller === true,
+  ) === true;
 
 /**
  * Reports whether the owner of an object hands it over to a resource. Another controller keeps it.

@@ -95,6 +95,19 @@ describe("the operator converges with", () => {
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
 
+  test("a new version for an immutable target whose annotations a tool has removed", async () => {
+    const target = { whenMissing: "Retain", whenRemoved: "Retain", immutable: true };
+    const commands: Command[] = [
+      connection({ refreshInterval: "60s" }),
+      resource("alpha", { data: undefined, dataFrom: [{ extract: { key: ENTRY.name } }], target }),
+      { ...write, form: "encoded", minutes: 1 },
+      advance(192_509),
+      { ...write, form: "plain" },
+      { type: "strip", ...TARGET, what: "annotations" },
+    ];
+    expect(await runEpisode(90_210_270_660, commands)).toBeUndefined();
+  });
+
   test("a merge whose connection moves to another shard while the former vault is slow", async () => {
     for (let later = 0; later < 20_000; later += 4_000) {
       const target = { name: "shared-target", creationPolicy: "Merge" };
