@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { yieldToEventLoop } from "../../../lib/clock.ts";
 
 /** A response with its whole body. */
 export interface WholeResponse {
@@ -21,7 +22,19 @@ interface ReceiveOptions {
  * parse them.
  * @throws the reason of the signal, the error of `beforeSend`, or undici's error
  */
-export function receiveWhole(
+export async function receiveWhole(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  options: ReceiveOptions,
+): Promise<WholeResponse> {
+  const response = await received(dispatcher, request, options);
+  // undici offers the connection again in the next turn: a request that follows immediately would
+  // open another one.
+  await yieldToEventLoop();
+  return response;
+}
+
+function received(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   { signal, beforeSend }: ReceiveOptions,
