@@ -1,10 +1,12 @@
-import { readdir, readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "vite";
 
 const root = join(import.meta.dirname, "../src/vault/web");
 const outDir = join(import.meta.dirname, "../dist/web");
+const staging = `${outDir}.new`;
 
 /**
  * Builds the web application from `src/vault/web` into `dist/web`: `index.html`, and files under
@@ -20,7 +22,7 @@ export async function buildWeb(): Promise<void> {
     root,
     oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
     build: {
-      outDir,
+      outDir: staging,
       emptyOutDir: true,
       target: "es2023",
       assetsInlineLimit: 0,
@@ -30,6 +32,12 @@ export async function buildWeb(): Promise<void> {
       reportCompressedSize: false,
     },
   });
+  // A server that starts during the build reads the files of one build.
+  const former = `${outDir}.former`;
+  await rm(former, { recursive: true, force: true });
+  if (existsSync(outDir)) await rename(outDir, former);
+  await rename(staging, outDir);
+  await rm(former, { recursive: true, force: true });
 }
 
 /** Returns one line per file with its size and compressed size. */
