@@ -7,8 +7,6 @@ import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts"
 
 const toFile = { data: [{ secretKey: "password", file: { filename: "conf" } }] };
 const ref = (name: string) => ({ namespace: NAMESPACE, name });
-const writes = (requests: readonly string[]): string[] =>
-  requests.filter((one) => /^(protect|delete)/.test(one));
 
 async function started(
   data: Readonly<Record<string, string>> = { password: "one" },
@@ -57,7 +55,7 @@ test.each(readers)(
     scene.pushes.put(spec);
     await scene.settle();
     expect(scene.pushes.reason()).toBe("PushLoop");
-    expect(writes(scene.pushes.takeVaultRequests())).toEqual([]);
+    expect(scene.pushes.takeVaultWrites()).toEqual([]);
     expect(scene.pushes.condition("Stalled")?.message).toMatch(
       /^Vault(Secret|File) reader reads the (secret db|file conf) into the Secret/,
     );

@@ -1,23 +1,8 @@
 import { expect, test } from "vitest";
 import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
-import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
-import { OTHER } from "../lab/simulated/simulated-vault.ts";
+import { ACCOUNT, OTHER } from "../lab/simulated/simulated-vault.ts";
+import { pushed } from "../lab/simulated/pushed.ts";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
-
-const writes = (requests: readonly string[]): string[] =>
-  requests.filter((one) => /^(protect|delete)/.test(one));
-
-/** Starts an operator that has pushed the value `one`. */
-async function pushed(changes: object = {}): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.forPushes();
-  scene.pushes.source({ password: "one" });
-  scene.pushes.put(changes);
-  await scene.settle();
-  expect(scene.pushes.versions()).toEqual(["one"]);
-  expect(scene.pushes.reason()).toBe("Synced");
-  scene.pushes.takeVaultRequests();
-  return scene;
-}
 
 test("an operator that dies between the push and its status does not push again", async () => {
   await using scene = await SimulatedWorld.forPushes();
@@ -42,7 +27,7 @@ test("a restart reads the Secret once and pushes nothing", async () => {
   await using scene = await pushed();
   await scene.pushes.restart();
   expect(scene.pushes.versions()).toEqual(["one"]);
-  expect(writes(scene.pushes.takeVaultRequests())).toEqual([]);
+  expect(scene.pushes.takeVaultWrites()).toEqual([]);
 });
 
 test.each(["timeout", "error"])(
@@ -82,7 +67,7 @@ test("an old list after a push causes no second version, and nothing but reads",
   await scene.settle(120_000);
   expect(scene.pushes.versions()).toEqual(["one", "two"]);
   expect(scene.pushes.reason()).toBe("Synced");
-  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect"]);
+  expect(scene.pushes.takeVaultWrites()).toEqual(["protect"]);
 });
 
 test("a Secret that returns to its former value before the next list is pushed again", async () => {
@@ -161,7 +146,7 @@ test("an entry that was deleted in the vault is pushed again", async () => {
   await scene.settle();
   expect(scene.pushes.versions()).toEqual(["one"]);
   expect(scene.pushes.reason()).toBe("Synced");
-  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect"]);
+  expect(scene.pushes.takeVaultWrites()).toEqual(["protect"]);
 });
 
 test("a secret outside the scope is ScopeDenied and not sent again every minute", async () => {
@@ -172,7 +157,7 @@ test("a secret outside the scope is ScopeDenied and not sent again every minute"
   await scene.settle(120_000);
   expect(scene.pushes.versions()).toEqual([]);
   expect(scene.pushes.reason()).toBe("ScopeDenied");
-  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect"]);
+  expect(scene.pushes.takeVaultWrites()).toEqual(["protect"]);
   scene.pushes.put({
     data: [
       { secretKey: "password", remoteRef: { key: "db" }, metadata: { environment_type: "prod" } },
@@ -278,7 +263,7 @@ test("an own secret that is shared keeps its metadata, which the message says", 
   scene.pushes.source({ password: "two" });
   await scene.settle();
   expect(scene.pushes.versions()).toEqual(["one", "two"]);
-  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect_link"]);
+  expect(scene.pushes.takeVaultWrites()).toEqual(["protect_link"]);
   expect(scene.pushes.condition()).toMatchObject({
     reason: "Synced",
     message: expect.stringContaining("are not stored"),

@@ -1,26 +1,12 @@
 import { expect, test } from "vitest";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
+import { pushed } from "../lab/simulated/pushed.ts";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import { readPushStatus } from "../../src/operator/push/push-status.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
-
-const writes = (requests: readonly string[]): string[] =>
-  requests.filter((one) => /^(protect|delete)/.test(one));
-
-/** Starts an operator that has pushed the value `one`. */
-async function pushed(changes: object = {}): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.forPushes();
-  scene.pushes.source({ password: "one" });
-  scene.pushes.put(changes);
-  await scene.settle();
-  expect(scene.pushes.versions()).toEqual(["one"]);
-  expect(scene.pushes.reason()).toBe("Synced");
-  scene.pushes.takeVaultRequests();
-  return scene;
-}
 
 test("a key is pushed once, and once again after each change of its bytes", async () => {
   await using scene = await pushed();
@@ -37,7 +23,7 @@ test("a key is pushed once, and once again after each change of its bytes", asyn
   await scene.settle();
   expect(scene.pushes.versions()).toEqual(["one", "two"]);
   expect(scene.pushes.reason()).toBe("Synced");
-  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect"]);
+  expect(scene.pushes.takeVaultWrites()).toEqual(["protect"]);
   expect(scene.pushes.notes).toContain("EntryPushed: pushed version 2 of the secret db");
 });
 
@@ -112,7 +98,7 @@ test("metadata and deleteTime are sent with each push, and cause none", async ()
     data: [{ ...entry, metadata: { environment_type: "dev" }, deleteTime: "2h" }],
   });
   await scene.settle();
-  expect(writes(scene.pushes.takeVaultRequests())).toEqual([]);
+  expect(scene.pushes.takeVaultWrites()).toEqual([]);
   scene.pushes.source({ password: "two" });
   await scene.settle();
   expect(list()).toMatchObject({
@@ -127,7 +113,7 @@ test("a secret that the vault removed at its deleteTime is pushed again when its
   await scene.settle(3_700_000);
   expect(scene.pushes.versions()).toEqual([]);
   expect(scene.pushes.reason()).toBe("SourceRemoved");
-  expect(writes(scene.pushes.takeVaultRequests())).toEqual([]);
+  expect(scene.pushes.takeVaultWrites()).toEqual([]);
   await scene.pushes.restart();
   expect(scene.pushes.versions()).toEqual([]);
   expect(scene.pushes.reason()).toBe("SourceRemoved");
@@ -147,7 +133,7 @@ test("files are pushed with any bytes, and secrets only as text", async () => {
   expect(scene.pushes.status().items).toMatchObject([
     { filename: "conf", version: 1, createdAt: expect.any(String), created: true },
   ]);
-  expect(writes(scene.pushes.takeVaultRequests())).toEqual(["protect_file"]);
+  expect(scene.pushes.takeVaultWrites()).toEqual(["protect_file"]);
   scene.pushes.put();
   await scene.settle();
   expect(scene.pushes.versions()).toEqual([]);

@@ -134,6 +134,11 @@ export class Pushes {
       .filter((operation) => operation !== "generate_access_token");
   }
 
+  /** Like `takeVaultRequests`, but only the requests that store or delete. */
+  takeVaultWrites(): string[] {
+    return this.takeVaultRequests().filter((one) => /^(protect|delete)/.test(one));
+  }
+
   /** Replaces the operator by one that remembers nothing, and ends all faults. */
   async restart(between: () => void = () => undefined): Promise<void> {
     await this.#world.restart(() => {
