@@ -16,8 +16,8 @@ export interface EarlierBuild extends AsyncDisposable {
 }
 
 /**
- * Checks a revision out in a temporary directory and installs its packages; it shares the packages of
- * this checkout if both have the same lock file.
+ * Checks a revision out in a temporary directory and installs its packages; it shares the packages
+ * of this checkout if both have the same lock file.
  * @throws Error if the repository lacks the revision
  */
 export async function checkOut(revision: string): Promise<EarlierBuild> {

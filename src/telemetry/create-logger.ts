@@ -58,10 +58,10 @@ const BATCH_LENGTH = 16 * 1024;
 const SETS_LEVEL: unique symbol = Symbol.for("pino.metadata");
 
 /**
- * Writes lines to standard error, several in one write: thousands of resources that are synced for the
- * first time log a line each, and a write of each line took a twelfth of their CPU time. A warning
- * is written immediately, with the lines before it, and the end of the process writes the rest;
- * only a kill loses the lines of the last {@link BATCH_MS}. A failure of the destination ends
+ * Writes lines to standard error, several in one write: thousands of resources that are synced for
+ * the first time log a line each, and a write of each line took a twelfth of their CPU time. A
+ * warning is written immediately, with the lines before it, and the end of the process writes the
+ * rest; only a kill loses the lines of the last {@link BATCH_MS}. A failure of the destination ends
  * nothing: a full disk of the log must not stop the program.
  */
 class StandardError implements DestinationStream {

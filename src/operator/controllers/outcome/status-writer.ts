@@ -6,12 +6,10 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import { logReadyChange } from "./record-readiness.ts";
 import { countRepair, type RepairCount, repairDelay } from "./repair-count.ts";
-import { isOlder, OwnWrites, WATCH_LAG_MS } from "./own-writes.ts";
+import { isOlder, OwnWrites, type Versioned, WATCH_LAG_MS } from "./own-writes.ts";
 import { PrunedStatuses } from "./pruned-statuses.ts";
 
-interface StoredStatus {
-  readonly uid: string;
-  readonly resourceVersion: string;
+interface StoredStatus extends Versioned {
   readonly status: unknown;
 }
 
@@ -27,10 +25,9 @@ interface InFlight {
  */
 const CONTESTED = 4;
 
-/** A state that another writer has replaced, and the monotonic time of the conflict that showed it. */
-interface Outdated {
-  readonly uid: string;
-  readonly resourceVersion: string;
+/** A state that another writer has replaced. */
+interface Outdated extends Versioned {
+  /** Monotonic time of the conflict that showed it. */
   readonly at: number;
   /** The write before was a conflict with the same state. */
   readonly isRepeated: boolean;

@@ -306,9 +306,9 @@ const patternsOf = ({ finds }: SyncResource): string[] =>
   finds.map(({ pattern }) => patternReference(pattern));
 
 /**
- * Returns the names that the rules of a resource found, according to its status and to the claims of
- * its target: a status shows a limited number of names. After a restart, and to a new connection,
- * nothing else shows that one of them is gone.
+ * Returns the names that the rules of a resource found, according to its status and to the claims
+ * of its target: a status shows a limited number of names. After a restart, and to a new
+ * connection, nothing else shows that one of them is gone.
  */
 function foundNames(
   kind: SyncKind,

@@ -319,8 +319,8 @@ export class TargetRecords {
     this.#unseen.delete(key);
   }
 
-  /** Reports whether the watch showed a write before its response arrived. */
-  #isShown(resource: SyncResource, { metadata }: KubeObject): boolean {
+  /** Forgets the echo of a write that the watch showed before the response. Returns whether it did. */
+  #takeEcho(resource: SyncResource, { metadata }: KubeObject): boolean {
     const key = keyOfTarget(resource);
     const write = this.#inFlight.get(key);
     const { uid = "", resourceVersion = "" } = metadata;
@@ -358,7 +358,7 @@ export class TargetRecords {
   #recordWritten(resource: SyncResource, object: KubeObject, keys: Keys | undefined): void {
     const isGone = isMerged(resource) && keys?.size === 0;
     if (isGone) this.#recordOwn(resource, { deletedUid: object.metadata.uid ?? "" });
-    else if (keys === undefined || !this.#isShown(resource, object))
+    else if (keys === undefined || !this.#takeEcho(resource, object))
       this.#recordOwn(resource, { wrote: targetMetadata(object) });
     else this.#record(resource).ownWrite = undefined;
   }

@@ -32,12 +32,13 @@ async function resealBatch(
 ): Promise<Resealed & { readonly last: RightRow | undefined }> {
   if ((await settings.get(CURRENT_KEY)) !== id) throw new Error("another rotation has started");
   const rows = await rights.otherThan(table, id, after, BATCH_SIZE);
-  const isAuthentic = ({ fields, mac }: RightRow): boolean => macs.matches(table, fields, mac);
-  const authentic = rows.filter(isAuthentic);
-  for (const row of authentic)
-    await rights.setMac(row, macs.of(macs.keys.get(id), table, row.fields));
-  const damaged = rows.filter((row) => !isAuthentic(row));
-  return { resealed: authentic.length, damaged, last: rows.at(-1) };
+  const damaged: RightRow[] = [];
+  for (const row of rows) {
+    if (macs.matches(table, row.fields, row.mac))
+      await rights.setMac(row, macs.of(macs.keys.get(id), table, row.fields));
+    else damaged.push(row);
+  }
+  return { resealed: rows.length - damaged.length, damaged, last: rows.at(-1) };
 }
 
 async function resealAll({ store, keys, clock }: Work, id: string): Promise<Resealed> {
