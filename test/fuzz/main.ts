@@ -51,11 +51,9 @@ async function search(
 ): Promise<void> {
   print(`seed ${seed}`);
   for (const [index, target] of targets.entries()) {
-    const { inputs, slowest, failure } = await fuzz(
-      target,
-      seededRandom(seed),
-      (seconds * 1000) / targets.length,
-    );
+    const { inputs, slowest, failure } = await fuzz(target, seededRandom(seed), {
+      ms: (seconds * 1000) / targets.length,
+    });
     const { ms = 0, bytes = 0 } = slowest ?? {};
     print(
       `${index + 1}/${targets.length} ${target.name}: ${inputs} inputs, at most ${ms.toFixed(1)} ms, for ${bytes} bytes`,

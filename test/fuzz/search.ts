@@ -30,6 +30,12 @@ export interface SlowInput {
   readonly ms: number;
 }
 
+/** When a search ends: after a CPU time in milliseconds, or after a number of inputs. */
+export interface Budget {
+  readonly ms?: number;
+  readonly inputs?: number;
+}
+
 export interface FuzzResult {
   readonly inputs: number;
   /** The input that took longest. */
@@ -154,19 +160,20 @@ class Search {
     return mutate(this.#random, parent.shape, fragments, other.shape);
   }
 
-  async run(budgetMs: number): Promise<FuzzResult> {
+  async run({ ms = Infinity, inputs = Infinity }: Budget): Promise<FuzzResult> {
     const start = process.threadCpuUsage();
     const usedMs = (): number => {
       const { user, system } = process.threadCpuUsage(start);
       return (user + system) / 1000;
     };
     for (const shape of this.#target.shapes ?? []) if (!this.#failure) await this.#examine(shape);
-    while (!this.#failure && usedMs() < budgetMs) await this.#examine(this.#next());
+    while (!this.#failure && this.#inputs < inputs && usedMs() < ms)
+      await this.#examine(this.#next());
     return { inputs: this.#inputs, slowest: this.#slowest, failure: this.#failure };
   }
 }
 
-/** Fuzzes a target for a CPU time, until an input exceeds `LIMIT_MS`. */
-export function fuzz(target: FuzzTarget, random: Random, budgetMs: number): Promise<FuzzResult> {
-  return new Search(target, random).run(budgetMs);
+/** Fuzzes a target within a budget, until an input exceeds `LIMIT_MS`. */
+export function fuzz(target: FuzzTarget, random: Random, budget: Budget): Promise<FuzzResult> {
+  return new Search(target, random).run(budget);
 }

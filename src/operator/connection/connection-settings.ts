@@ -1,6 +1,7 @@
 import { connectionDefaults, type ConnectionSpec } from "../api/vault-connection.ts";
 import { parseDuration } from "../lib/duration.ts";
 import type { Scope } from "../../protocol/scope.ts";
+import { withoutTrailingSlashes } from "../../lib/without-trailing-slashes.ts";
 
 /** The spec of a VaultConnection with its defaults, in the units of the client. */
 export interface ConnectionSettings {
@@ -35,7 +36,7 @@ function scopeOf({ scope = {} }: ConnectionSpec): Scope {
 /** Returns the settings of a valid spec. */
 export function settingsOf(spec: ConnectionSpec): ConnectionSettings {
   return {
-    url: spec.url.replace(/\/+$/, ""),
+    url: withoutTrailingSlashes(spec.url),
     email: spec.email,
     scope: scopeOf(spec),
     onlyReferenced: spec.scope?.onlyReferenced ?? false,

@@ -16,6 +16,7 @@ import { mergeAnnotation, mergedKeysOf, parseClaims } from "./merged-claims.ts";
 import { isMerged, type SyncResource } from "./sync-resource.ts";
 import { defined } from "../lib/defined.ts";
 import { isObject } from "../../lib/is-object.ts";
+import { withoutTrailingSlashes } from "../../lib/without-trailing-slashes.ts";
 
 /**
  * The metadata of an existing object that has the name of the target, as far as it concerns
@@ -99,7 +100,7 @@ export const shortDigest = (identity: readonly unknown[]): string =>
  * values are.
  */
 export function vaultId(url: string, account: string): string {
-  return shortDigest([new URL(url).href.replace(/\/+$/, ""), account.toLowerCase()]);
+  return shortDigest([withoutTrailingSlashes(new URL(url).href), account.toLowerCase()]);
 }
 
 /**

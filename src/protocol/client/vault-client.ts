@@ -9,6 +9,7 @@ import { protectFile } from "../operations/protect-file.ts";
 import { errorResponse, tokenResponse } from "../responses.ts";
 import { printable } from "../../lib/printable.ts";
 import { type Account, AccountFile } from "./account-file.ts";
+import { withoutTrailingSlashes } from "../../lib/without-trailing-slashes.ts";
 
 const TIMEOUT_MS = 30_000;
 /** A file of 64 MiB on a slow line. */
@@ -61,7 +62,7 @@ async function send(
   { body, headers }: Body,
   timeoutMs: number,
 ): Promise<Response> {
-  const address = url.replace(/\/+$/u, "") + operationPath[operation];
+  const address = withoutTrailingSlashes(url) + operationPath[operation];
   const signal = AbortSignal.timeout(timeoutMs);
   const response = await request(address, {
     method: "POST",

@@ -19,6 +19,7 @@ import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { listSecrets } from "../../../protocol/client/find-secret.ts";
 import type { PlannedConnection } from "./planned-resource.ts";
+import { withoutTrailingSlashes } from "../../../lib/without-trailing-slashes.ts";
 
 /**
  * A resource with what its rules find, and the entry and version that each of its items refers to.
@@ -56,7 +57,8 @@ export class References {
   isOf({ spec }: PlannedConnection): boolean {
     const { url, email } = this.#client;
     return (
-      spec.url.replace(/\/+$/u, "") === url && canonicalEmail(spec.email) === canonicalEmail(email)
+      withoutTrailingSlashes(spec.url) === url &&
+      canonicalEmail(spec.email) === canonicalEmail(email)
     );
   }
 

@@ -12,6 +12,7 @@ import { parseConnection } from "../../connection/parse-connection.ts";
 import type { SourceKind } from "../sync/source-kind.ts";
 import type { SyncKind } from "../../sync/sync-key.ts";
 import { entryOf, parsePush, type PushItem, type PushResource } from "../../push/push-resource.ts";
+import { withoutTrailingSlashes } from "../../../lib/without-trailing-slashes.ts";
 
 /** The custom resources of the whole cluster: a rival may belong to another shard. */
 export interface ClusterResources {
@@ -217,7 +218,10 @@ export class PushRivals {
     const parsed = object && parseConnection(object);
     if (parsed?.ok !== true) return undefined;
     const { url } = settingsOf(parsed.spec);
-    return { url: new URL(url).href.replace(/\/+$/, ""), account: parsed.spec.email.toLowerCase() };
+    return {
+      url: withoutTrailingSlashes(new URL(url).href),
+      account: parsed.spec.email.toLowerCase(),
+    };
   }
 }
 

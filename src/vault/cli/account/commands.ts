@@ -20,6 +20,7 @@ import type {
   UnshareFlags,
   VersionsFlags,
 } from "./secret.ts";
+import { withoutTrailingSlashes } from "../../../lib/without-trailing-slashes.ts";
 
 /** Adds the options of a command that prints a list. */
 const addListOptions = (command: Command): Command => addFormatOption(addAccountOption(command));
@@ -41,7 +42,7 @@ function vaultUrl(text: string): string {
     throw new InvalidArgumentError("expected a URL without credentials, query and fragment.");
   if (url.protocol === "http:" && !isLoopback(url.hostname.replace(/^\[|\]$/gu, "")))
     throw new InvalidArgumentError("http sends the password readable by others: use https.");
-  return url.href.replace(/\/+$/u, "");
+  return withoutTrailingSlashes(url.href);
 }
 
 function scopeText(text: string): string {
