@@ -95,3 +95,24 @@ test("short work continues in the next turn of the event loop when one has becom
   await waiting;
   expect(loop.events).toEqual(["a", "b", "c"]);
 });
+
+test("work that others wait for runs after one piece of other work at most", async () => {
+  const loop = new CountedLoop();
+  const long = new LongWork(loop);
+  const stream = async (name: string): Promise<void> => {
+    for (let piece = 1; piece <= 3; piece += 1) {
+      await long.turn();
+      loop.events.push(name);
+    }
+  };
+  await Promise.all([stream("a"), stream("b"), loop.work(long, "held", [8, 8, 8])]);
+  expect(loop.events).toEqual(["held 8", "held 8", "a", "held 8", "b", "a", "b", "a", "b"]);
+});
+
+test("background work rests as long as it took, while others use the event loop", async () => {
+  const loop = new CountedLoop();
+  const long = new LongWork(loop);
+  loop.others = () => long.noteUse();
+  await long.background(() => loop.work(long, "sweep", [30]));
+  expect(loop.events).toEqual(["sweep 30", "rest 2", "rest 28"]);
+});

@@ -58,6 +58,8 @@ export interface Slices {
 export class LongWork {
   readonly #loop: Loop;
   readonly #waiting: (() => void)[] = [];
+  /** Work that others wait for: it runs after one piece of other work at most. */
+  readonly #holding: (() => void)[] = [];
   #serving = false;
   /** Time of the last use of the event loop by others. */
   #usedAt = -Infinity;
@@ -82,17 +84,23 @@ export class LongWork {
    * turn.
    */
   turn(): Promise<void> {
+    return this.#turnIn(this.#waiting);
+  }
+
+  #turnIn(queue: (() => void)[]): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.push(resolve);
+    queue.push(resolve);
     if (!this.#serving) void this.#serve();
     return promise;
   }
 
-  /** Starts a piece of work. */
+  /**
+   * Starts a piece of work that holds what others wait for, such as a connection in a transaction.
+   */
   start(): Slices {
     let from = this.#loop.now();
     const nextTurn = async (): Promise<void> => {
-      await this.turn();
+      await this.#turnIn(this.#holding);
       from = this.#loop.now();
     };
     return { pause: () => (this.#loop.now() - from < SLICE_MS ? undefined : nextTurn()) };
@@ -119,15 +127,31 @@ export class LongWork {
     // The first turn comes immediately, unless the caller has used a slice already: then others run
     // first.
     await this.#loop.next();
-    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+    for (let queue = this.#queueAfter(); queue; queue = this.#queueAfter(queue)) {
       const from = this.#loop.now();
-      next();
+      queue.shift()?.();
       await this.#loop.ended();
       await this.#rest(this.#loop.now() - from);
     }
     this.#serving = false;
   }
 
+  /** Runs work that no request waits for, and then rests as long as it took. */
+  async background<T>(work: () => Promise<T>): Promise<T> {
+    const from = this.#loop.now();
+    const result = await work();
+    await this.#rest(this.#loop.now() - from);
+    return result;
+  }
+
+  /** Returns the queue of the next turn, if any: work that others wait for alternates with the rest. */
+  #queueAfter(last?: (() => void)[]): (() => void)[] | undefined {
+    const [first, second] =
+      last === this.#holding ? [this.#waiting, this.#holding] : [this.#holding, this.#waiting];
+    return [first, second].find((queue) => queue.length > 0);
+  }
+
+  /** Lets others use the event loop as long as a piece of work took, if they do use it. */
   async #rest(ms: number): Promise<void> {
     await this.#loop.next();
     if (this.#loop.now() - this.#usedAt > UNUSED_MS) return;

@@ -1,9 +1,10 @@
-import { yieldToEventLoop, type Timer } from "../../lib/clock.ts";
+import type { Timer } from "../../lib/clock.ts";
 import { storeAnchor } from "./audit/anchored-audit-log.ts";
 import { logAdminActions } from "./audit/log-admin-actions.ts";
 import { REFRESH_IDLE_MS } from "./accounts/tokens.ts";
 import type { VaultContext } from "./context.ts";
-import type { Transaction } from "./store/store.ts";
+import { longWork } from "./long-work.ts";
+import { background, type Transaction } from "./store/store.ts";
 import type { ExpiredToken } from "./store/tables/account-tables.ts";
 
 const INTERVAL_MS = 10_000;
@@ -26,14 +27,14 @@ interface Progress {
 }
 
 /**
- * Runs a step in transactions, with turns of the event loop in between, until the step returns
- * false.
+ * Runs a step in transactions until it returns false. While requests are served, it rests after
+ * each transaction as long as that took.
  */
 async function repeat(
   { store }: VaultContext,
   step: (transaction: Transaction) => Promise<boolean>,
 ): Promise<void> {
-  while (await store.write(step)) await yieldToEventLoop();
+  while (await longWork.background(() => store.write(step, background)));
 }
 
 /**
@@ -61,12 +62,11 @@ async function removeDue(
 
 async function sweepSecretsAndFiles(context: VaultContext, now: number): Promise<void> {
   const staleBefore = now - STAGED_MAX_AGE_MS;
-  for (let more = true; more;) {
-    const result = await context.store.write((transaction) => removeDue(transaction, now));
-    context.metrics.removed.inc(result.removed);
-    ({ more } = result);
-    if (more) await yieldToEventLoop();
-  }
+  await repeat(context, async (transaction) => {
+    const { removed, more } = await removeDue(transaction, now);
+    context.metrics.removed.inc(removed);
+    return more;
+  });
   await repeat(context, ({ files }) => files.discardStale(staleBefore, CHUNKS_PER_BATCH));
 }
 

@@ -70,10 +70,13 @@ export class StoreLocation implements AsyncDisposable {
     return new StoreLocation(location, masterKey, [...args, ...outputs], cluster, owned.move());
   }
 
-  /** Opens the store with the master key, to add accounts. */
-  async open(): Promise<Store> {
+  /**
+   * Opens the store with the master key, to add accounts.
+   * @param openWith of another build of the server
+   */
+  async open(openWith: typeof openStore = openStore): Promise<Store> {
     const keys = new KeyRing(new KeyFile(this.masterKeyFile));
-    const store = await openStore(this.data, new RowMacs(keys));
+    const store = await openWith(this.data, new RowMacs(keys));
     await checkData(store, keys, { logger: silentLogger });
     return store;
   }

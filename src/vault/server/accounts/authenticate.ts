@@ -33,8 +33,9 @@ export async function liveCredential(
   if (token === undefined || token === "") return undefined;
   const kind = authorization === undefined ? "session" : "token";
   const digest = tokenDigest(token);
-  const live = await context.store.readOne((transaction) =>
-    findLive(transaction, { kind, digest }, context.clock.now()),
+  const live = await context.store.readOne(
+    (transaction) => findLive(transaction, { kind, digest }, context.clock.now()),
+    digest,
   );
   if (!live || !isWithinNetworks(live.allowedNetworks, request.ip)) return undefined;
   return { kind, digest, email: live.email, login: live.login };
@@ -57,7 +58,7 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
     };
   }
   const digest = tokenDigest(request.headers.authorization ?? "");
-  const token = await context.store.readOne(({ tokens }) => tokens.findAccess(digest));
+  const token = await context.store.readOne(({ tokens }) => tokens.findAccess(digest), digest);
   if (!token || token.expiresAt <= context.clock.now()) {
     throw errors.invalidAccessToken();
   }

@@ -68,7 +68,8 @@ async function sentSession(
 ): Promise<(Session & LiveSession) | undefined> {
   const token = sentSessionToken(request, context.appUrl());
   if (token === undefined || token === "") return undefined;
-  const session = await context.store.readOne(({ sessions }) => sessions.find(tokenDigest(token)));
+  const digest = tokenDigest(token);
+  const session = await context.store.readOne(({ sessions }) => sessions.find(digest), digest);
   return session && session.expiresAt > context.clock.now() ? { ...session, token } : undefined;
 }
 

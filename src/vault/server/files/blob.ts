@@ -132,13 +132,14 @@ export function openDigest(
  */
 export async function* readBlob(
   { store }: VaultContext,
+  reader: string,
   version: FileVersion,
   key: Uint8Array,
 ): AsyncGenerator<Uint8Array> {
   let remaining = version.size;
   for (let index = 0; remaining > 0; index += 1) {
     const position = index;
-    const sealed = await store.read(({ files }) => files.chunk(version.blobId, position));
+    const sealed = await store.read(({ files }) => files.chunk(version.blobId, position), reader);
     if (!sealed) throw new Error("a chunk of the file is missing");
     const plain = openBytes(key, chunkIdentity(version.blobId, index), sealed);
     freeBuffer(sealed);

@@ -42,7 +42,7 @@ async function* filePages(
   let after: ListedVersion | undefined;
   do {
     const from = after;
-    const page = await context.store.read(({ files }) => files.list(email, from, PAGE_SIZE));
+    const page = await context.store.read(({ files }) => files.list(email, from, PAGE_SIZE), email);
     yield page.map((listed) => itemOf(context, listed));
     after = page.length < PAGE_SIZE ? undefined : page.at(-1);
   } while (after);

@@ -29,12 +29,12 @@ export async function openDownload(
       version === undefined ? await files.latest(found.id) : await files.version(found.id, version);
     if (!chosen) throw errors.fileVersionNotFound();
     return { file: found, wanted: chosen };
-  });
+  }, caller.email);
   const { key, sha256 } = openDigest(context, file, wanted);
   return {
     version: wanted.version,
     size: wanted.size,
     sha256,
-    content: readBlob(context, wanted, key),
+    content: readBlob(context, caller.email, wanted, key),
   };
 }

@@ -96,7 +96,7 @@ export class WaitingLists {
     const { caller, reply, read } = request;
     const { headers } = reply.request;
     const waitMs = headers["if-none-match"] === undefined ? 0 : preferredWaitMs(headers);
-    if (waitMs === 0 || !this.#enter(caller)) return this.#store.readOne(read);
+    if (waitMs === 0 || !this.#enter(caller)) return this.#store.readOne(read, caller.email);
     reply.header("preference-applied", "wait");
     const from = this.#clock.monotonic();
     try {
@@ -121,10 +121,13 @@ export class WaitingLists {
         wake.call,
       );
       const { live, state } = await this.#inTurn(() =>
-        this.#store.read(async (transaction) => ({
-          live: await isLive(transaction, caller.credential, this.#clock.now()),
-          state: await read(transaction),
-        })),
+        this.#store.read(
+          async (transaction) => ({
+            live: await isLive(transaction, caller.credential, this.#clock.now()),
+            state: await read(transaction),
+          }),
+          caller.email,
+        ),
       );
       if (!live) throw errors.invalidAccessToken();
       const now = this.#clock.now();

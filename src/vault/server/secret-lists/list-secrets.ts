@@ -86,7 +86,7 @@ async function readPage(
       count: fitting,
       accesses: await transaction.secrets.accessByIds(email, ids.slice(0, fitting), now),
     };
-  });
+  }, email);
   const listed = accesses.filter(
     (access) => mayRead(access) && scopeReaches(scope, access.secret.name, access.latest.metadata),
   );
@@ -109,10 +109,13 @@ export async function openList(context: ListContext, caller: Caller): Promise<Op
   const { store, clock } = context;
   const { email } = caller;
   const now = clock.now();
-  const { ids, revision } = await store.read(async ({ secrets, listRevisions }) => ({
-    ids: await secrets.listIds(email, now),
-    revision: (await listRevisions.of(email)).revision,
-  }));
+  const { ids, revision } = await store.read(
+    async ({ secrets, listRevisions }) => ({
+      ids: await secrets.listIds(email, now),
+      revision: (await listRevisions.of(email)).revision,
+    }),
+    email,
+  );
   let ownLength = 0;
   async function* pages(): AsyncGenerator<string, ListEnd> {
     let until = Infinity;
@@ -134,7 +137,10 @@ export async function openList(context: ListContext, caller: Caller): Promise<Op
       ownLength += page.ownLength;
       yield page.text;
     }
-    const { revision: last } = await store.read(({ listRevisions }) => listRevisions.of(email));
+    const { revision: last } = await store.read(
+      ({ listRevisions }) => listRevisions.of(email),
+      email,
+    );
     return { consistent: last === revision, until };
   }
   return {

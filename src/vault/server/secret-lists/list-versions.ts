@@ -35,7 +35,7 @@ async function* versionPages(
       return versions
         .filter(({ version }) => version <= upTo)
         .map((version) => versionRecord(found, version, now));
-    });
+    }, caller.email);
     yield page;
     size.seen(page.map(({ metadata }) => JSON.stringify(metadata).length));
     after = page.length < atMost ? upTo : (page.at(-1)?.key_version ?? upTo);
@@ -53,8 +53,9 @@ export async function respondWithVersions(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const now = context.clock.now();
-  const { latest } = await context.store.read((transaction) =>
-    findSecret(transaction, caller, address, now),
+  const { latest } = await context.store.read(
+    (transaction) => findSecret(transaction, caller, address, now),
+    caller.email,
   );
   const until = { upTo: latest.version, now };
   await context.openLists.enterStream(caller.email, reply);

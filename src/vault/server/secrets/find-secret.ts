@@ -63,8 +63,9 @@ export function ownerOf(
   return async () => {
     // Does not trust the owner that the request names: without access, a stranger could take the
     // turns of any account.
-    const accessible = await store.readOne(({ secrets }) =>
-      secrets.accessByName(caller.email, name, clock.now()),
+    const accessible = await store.readOne(
+      ({ secrets }) => secrets.accessByName(caller.email, name, clock.now()),
+      caller.email,
     );
     const owners = accessible
       .map(({ secret }) => secret.owner)

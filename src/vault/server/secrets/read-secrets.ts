@@ -28,8 +28,9 @@ async function findOwn(
   now: number,
 ): Promise<Found | undefined> {
   if (address.family !== "unshared") return undefined;
-  const own = await store.readOne(({ secrets }) =>
-    secrets.ownByName(caller.email, address.name, now),
+  const own = await store.readOne(
+    ({ secrets }) => secrets.ownByName(caller.email, address.name, now),
+    caller.email,
   );
   if (!own) return undefined;
   const { secret, latest } = pickSecret(
@@ -62,7 +63,7 @@ function findAny(
     const envelope = chosen && (await transaction.secrets.value(found.secret.id, chosen.version));
     if (!chosen || !envelope) throw errors.secretVersionNotFound();
     return { secret: found.secret, wanted: chosen, envelope };
-  });
+  }, caller.email);
 }
 
 /**

@@ -53,7 +53,7 @@ async function* sharePages(
       );
       const page = await transaction.grants.grantees(secret.id, from, PAGE_SIZE);
       return { grants: page, shares: await listed(transaction, caller, page, now) };
-    });
+    }, caller.email);
     yield shares;
     after = grants.length < PAGE_SIZE ? undefined : grants.at(-1);
   } while (after);

@@ -42,7 +42,7 @@ export interface Transaction {
   readonly settings: SettingTable;
 }
 
-/** The account that writes, for a store with concurrent writes to be fair among accounts. */
+/** The account that writes: a store is fair among accounts. */
 export interface Writer {
   readonly account: string;
   /**
@@ -51,6 +51,9 @@ export interface Writer {
    */
   readonly ownerOf?: (() => Promise<string | undefined>) | undefined;
 }
+
+/** The writer of work that no request waits for, such as removing what is retired. */
+export const background: Writer = { account: "background" };
 
 /**
  * The storage of the server. Writes are serializable. `work` awaits nothing but the transaction,
@@ -64,15 +67,18 @@ export interface Store extends AsyncDisposable {
   /**
    * Commits when `work` resolves; rolls back, and rejects with its error, when it rejects. A
    * committed write survives a crash.
-   * @param writer omitted for writes of the server itself
+   * @param writer omitted for short writes of the server, such as a login
    */
   write<T>(work: (transaction: Transaction) => Promise<T>, writer?: Writer): Promise<T>;
-  /** Runs `work` on one consistent snapshot, without writing. */
-  read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` on one consistent snapshot, without writing.
+   * @param account that reads, or the digest of its credential; omitted for reads of the server
+   */
+  read<T>(work: (transaction: Transaction) => Promise<T>, account?: string): Promise<T>;
   /**
    * Runs `work`, of one statement at most, without the statements that begin and end a transaction.
    */
-  readOne<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  readOne<T>(work: (transaction: Transaction) => Promise<T>, account?: string): Promise<T>;
   /**
    * Changes that this process committed and, after `listen`, changes of other processes with the
    * same database.

@@ -176,7 +176,7 @@ async function* memberPages(
   let after: Membership | undefined;
   do {
     const from = after;
-    const page = await store.read(({ teams }) => teams.list(email, from, PAGE_SIZE));
+    const page = await store.read(({ teams }) => teams.list(email, from, PAGE_SIZE), email);
     yield page.map(itemOf);
     after = page.length < PAGE_SIZE ? undefined : page.at(-1);
   } while (after);

@@ -6,7 +6,7 @@ import { TransactionTurns } from "./transaction-turns.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { ChangeFeed, subjectKey } from "../change-feed.ts";
 import type { RowMacs } from "../row-macs.ts";
-import type { Store, Transaction } from "../store.ts";
+import type { Store, Transaction, Writer } from "../store.ts";
 
 export interface SqliteStoreOptions {
   /** Clock of the backoff between attempts: real time, even when the server's clock is virtual. */
@@ -20,7 +20,7 @@ export interface SqliteStoreOptions {
 
 /**
  * A store in one SQLite file or in memory. Transactions of a connection take turns; those that
- * write wait for other processes first, in a queue of their own. Reads of a file have a second
+ * write wait for other processes and accounts first, in a queue. Reads of a file have a second
  * connection: they do not wait for a long write.
  */
 export class SqliteStore implements Store {
@@ -34,8 +34,8 @@ export class SqliteStore implements Store {
     connection: SqliteConnection,
     { reading, macs, clock = systemClock, random = systemRandom }: SqliteStoreOptions = {},
   ) {
-    this.#writer = new TransactionTurns(connection, macs);
-    this.#reader = reading ? new TransactionTurns(reading, macs) : this.#writer;
+    this.#writer = new TransactionTurns(connection, clock, macs);
+    this.#reader = reading ? new TransactionTurns(reading, clock, macs) : this.#writer;
     this.#writes = new WriteQueue({ clock, random });
     this.#external = new ExternalChanges({
       clock,
@@ -47,19 +47,22 @@ export class SqliteStore implements Store {
     });
   }
 
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  write<T>(work: (transaction: Transaction) => Promise<T>, writer?: Writer): Promise<T> {
     const publish = (changed: ReadonlySet<string>): void =>
       this.changes.publish([...changed].map(subjectKey));
     // An attempt that finds the file busy has been rolled back.
-    return this.#writes.run(() => this.#writer.transact("BEGIN IMMEDIATE", work, publish));
+    const account = writer?.account ?? "";
+    return this.#writes.run(account, () =>
+      this.#writer.transact("BEGIN IMMEDIATE", work, account, publish),
+    );
   }
 
-  read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#reader.transact("BEGIN DEFERRED", work);
+  read<T>(work: (transaction: Transaction) => Promise<T>, account?: string): Promise<T> {
+    return this.#reader.transact("BEGIN DEFERRED", work, account);
   }
 
-  readOne<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#reader.single(work);
+  readOne<T>(work: (transaction: Transaction) => Promise<T>, account?: string): Promise<T> {
+    return this.#reader.single(work, account);
   }
 
   /** Runs a job on the writing connection while no transaction reads. */

@@ -1,11 +1,13 @@
+import type { Clock } from "../../../../lib/clock.ts";
 import { longWork } from "../../long-work.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import type { RowMacs } from "../row-macs.ts";
 import type { Transaction } from "../store.ts";
+import { FairTurns } from "./fair-turns.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteFailure } from "./sqlite-failure.ts";
 
-/** One connection with transactions that take turns. */
+/** One connection with transactions that take turns, fair among accounts. */
 export class TransactionTurns {
   readonly #connection: SqliteConnection;
   readonly #transaction: Transaction;
@@ -13,10 +15,11 @@ export class TransactionTurns {
   readonly #changed = new Set<string>();
   /** Secrets whose lists the current transaction has touched. */
   readonly #touched = new Set<string>();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns: FairTurns;
 
-  constructor(connection: SqliteConnection, macs?: RowMacs) {
+  constructor(connection: SqliteConnection, clock: Clock, macs?: RowMacs) {
     this.#connection = connection;
+    this.#turns = new FairTurns(clock);
     this.#transaction = sqlTransaction(
       connection,
       (subject) => this.#changed.add(subject),
@@ -25,32 +28,31 @@ export class TransactionTurns {
     );
   }
 
-  /** Runs a job after those before it. */
-  run<T>(job: (connection: SqliteConnection) => T | Promise<T>): Promise<T> {
-    const turn = this.#last
-      .then(async () => {
-        await longWork.shortTurn();
-        return job(this.#connection);
-      })
-      .catch((error: unknown) => {
+  /** Runs a job in a turn of an account, by default of the server. */
+  run<T>(job: (connection: SqliteConnection) => T | Promise<T>, account = ""): Promise<T> {
+    return this.#turns.run(account, async () => {
+      await longWork.shortTurn();
+      try {
+        return await job(this.#connection);
+      } catch (error) {
         throw sqliteFailure(error);
-      });
-    this.#last = turn.catch(() => undefined);
-    return turn;
+      }
+    });
   }
 
   /** Runs a read of one statement: it is a transaction by itself. */
-  single<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  single<T>(work: (transaction: Transaction) => Promise<T>, account?: string): Promise<T> {
     return this.run((connection) => {
       connection.begin();
       return work(this.#transaction);
-    });
+    }, account);
   }
 
   /** @param committed called with the subjects that the transaction changed */
   transact<T>(
     begin: string,
     work: (transaction: Transaction) => Promise<T>,
+    account?: string,
     committed: (changed: ReadonlySet<string>) => void = () => undefined,
   ): Promise<T> {
     return this.run(async (connection) => {
@@ -67,6 +69,6 @@ export class TransactionTurns {
         connection.rollback();
         throw error;
       }
-    });
+    }, account);
   }
 }

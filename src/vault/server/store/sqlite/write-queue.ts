@@ -1,37 +1,38 @@
 import { Backoff } from "../../../../lib/backoff.ts";
 import type { Clock } from "../../../../lib/clock.ts";
 import type { Random } from "../../../../lib/random.ts";
+import { FairTurns } from "./fair-turns.ts";
 import { BusyFileError } from "./sqlite-failure.ts";
 
 /** Maximum time that a write waits for writes of other processes, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
 /**
- * Runs writes one after another, in the order of their arrival. While another process writes the
- * file, the first one is attempted repeatedly, without blocking the event loop or reads.
+ * Runs writes one after another, in turns of their accounts. While another process writes the file,
+ * the write whose turn it is is attempted repeatedly, without blocking the event loop or reads.
  */
 export class WriteQueue {
   readonly #clock: Clock;
   readonly #backoff: Backoff;
-  #lastTurn: Promise<unknown> = Promise.resolve();
+  readonly #turns: FairTurns;
   /** Time of the first of the attempts that have failed since the last success. */
   #busySince = Infinity;
 
   constructor({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
     this.#clock = clock;
     this.#backoff = new Backoff({ baseMs: 20, maxMs: 250 }, random);
+    this.#turns = new FairTurns(clock);
   }
 
   /**
+   * @param account that writes
    * @param attempt rejects with `BusyFileError` while another process writes, and is then called
    * again
    * @throws BusyFileError when the file has been busy for ten seconds since the write arrived
    */
-  run<T>(attempt: () => Promise<T>): Promise<T> {
+  run<T>(account: string, attempt: () => Promise<T>): Promise<T> {
     const arrivedAt = this.#clock.monotonic();
-    const turn = this.#lastTurn.then(() => this.#attempt(arrivedAt, attempt));
-    this.#lastTurn = turn.catch(() => undefined);
-    return turn;
+    return this.#turns.run(account, () => this.#attempt(arrivedAt, attempt));
   }
 
   /** Milliseconds that a write can still wait; all of them while the file is not busy. */
@@ -66,6 +67,6 @@ export class WriteQueue {
 
   /** Resolves when all writes that have arrived are done. */
   async drained(): Promise<void> {
-    await this.#lastTurn;
+    await this.#turns.idle();
   }
 }

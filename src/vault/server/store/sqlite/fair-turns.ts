@@ -1,0 +1,85 @@
+import type { Clock } from "../../../../lib/clock.ts";
+
+/** Number of accounts at rest whose time is remembered before outdated ones are forgotten. */
+const REMEMBERED = 1000;
+
+/** Work of one account that waits for its turns. */
+interface Account {
+  readonly name: string;
+  /** Position of its next work, in milliseconds of work of each account. */
+  readonly position: number;
+  /** In order of arrival; never empty. */
+  readonly works: (() => Promise<void>)[];
+}
+
+/**
+ * Runs work of several accounts one after another, by start-time fair queueing: each account gets
+ * the same time, and work of an account that has asked for little comes next, however much work of
+ * another account waits.
+ */
+export class FairTurns {
+  readonly #clock: Clock;
+  /** In order of arrival, and of their last turns. */
+  readonly #waiting = new Map<string, Account>();
+  /** Position of the work that runs now, or that ran last. */
+  #position = 0;
+  /** Positions at which the last work of accounts has ended. */
+  readonly #ended = new Map<string, number>();
+  #serving: Promise<void> | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Runs `work` in a turn of an account. @throws the error of the work */
+  run<T>(account: string, work: () => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const settled = (): Promise<void> => work().then(resolve, reject);
+    const waiting = this.#waiting.get(account);
+    if (waiting) waiting.works.push(settled);
+    else this.#waiting.set(account, this.#arrived(account, [settled]));
+    this.#serving ??= this.#serve();
+    return promise;
+  }
+
+  /** Returns an account whose work waits: it does not save up time in which it asks for nothing. */
+  #arrived(name: string, works: Account["works"]): Account {
+    return { name, works, position: Math.max(this.#position, this.#ended.get(name) ?? 0) };
+  }
+
+  async #serve(): Promise<void> {
+    // Work that arrives together is compared before the first one runs.
+    await Promise.resolve();
+    for (let next = this.#next(); next; next = this.#next()) await this.#turn(next);
+    this.#serving = undefined;
+  }
+
+  #next(): Account | undefined {
+    let next: Account | undefined;
+    for (const account of this.#waiting.values())
+      if (next === undefined || account.position < next.position) next = account;
+    return next;
+  }
+
+  async #turn({ name, position, works }: Account): Promise<void> {
+    this.#position = position;
+    const from = this.#clock.monotonic();
+    await works[0]?.();
+    works.shift();
+    this.#ended.set(name, position + this.#clock.monotonic() - from);
+    // Its further work comes after other work of this position.
+    this.#waiting.delete(name);
+    if (works.length > 0) this.#waiting.set(name, this.#arrived(name, works));
+    if (this.#ended.size > REMEMBERED) this.#forget();
+  }
+
+  #forget(): void {
+    for (const [name, position] of this.#ended)
+      if (position <= this.#position) this.#ended.delete(name);
+  }
+
+  /** Resolves when no work waits. */
+  async idle(): Promise<void> {
+    await this.#serving;
+  }
+}
