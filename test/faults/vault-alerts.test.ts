@@ -1,11 +1,15 @@
 import { mkdir, rename, statfs } from "node:fs/promises";
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
+import { Redacted } from "../../src/lib/redacted.ts";
+import { addUser } from "../../src/vault/server/accounts/users.ts";
 import { expectAlerts } from "../lab/monitoring/expect-alerts.ts";
 import { scrape, type Scrape } from "../lab/monitoring/scrape.ts";
 import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
+import { StoreLocation } from "../lab/vault/store-location.ts";
 import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
 
 /**
@@ -14,6 +18,7 @@ import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client
  */
 const directory = new TestDirectory();
 const email = "ann@example.com";
+const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 
 const start = (...args: readonly string[]): Promise<VaultServerProcess> =>
   VaultServerProcess.start([
@@ -123,5 +128,31 @@ test("VaultsyncVaultSlow fires for the operation whose requests take more than a
     "vault",
     [[before, now]],
     [{ alertname: "VaultsyncVaultSlow", operation: "generate_access_token" }],
+  );
+});
+
+test("VaultsyncVaultDamagedRights fires for a share that was changed in the database", async () => {
+  await using place = await StoreLocation.create("sqlite");
+  {
+    await using store = await place.open();
+    for (const user of [email, "bob@example.com"])
+      await addUser(store, user, new Redacted(user), Date.now(), CHEAP);
+  }
+  await using server = await VaultServerProcess.start(place.args);
+  const [ann, bob] = [email, "bob@example.com"].map((user) => new VaultClient(server.url, user));
+  for (const client of [ann!, bob!]) await client.logIn(client.email);
+  await ann!.call("protect", { key_name: "a", key_value: "v" });
+  const grant = { key_name: ["a"], usr_id_from: email, usr_id_to: [bob!.email], permission: "W" };
+  expect((await ann!.call("share", grant)).outcome()).toBe("200");
+  const before = await scrapeOf(server);
+  await expectAlerts("vault", [[before, { ...before, at: before.at + 1 }]], []);
+  const database = new DatabaseSync(place.data);
+  database.exec("UPDATE person_grants SET reads = 1");
+  database.close();
+  expect((await bob!.call("expose_link", { key_name: "a" })).status).toBe(403);
+  await expectAlerts(
+    "vault",
+    [[before, await scrapeOf(server)]],
+    [{ alertname: "VaultsyncVaultDamagedRights", table: "person_grants" }],
   );
 });

@@ -13,6 +13,7 @@ import { checkData } from "./store/check-data.ts";
 import { openStore } from "./store/open-store.ts";
 import { isPostgresUrl } from "./store/postgres/postgres-location.ts";
 import { RowMacs } from "./store/row-macs.ts";
+import { rightNames } from "./store/tables/right-table.ts";
 import type { StoreStart } from "./store/store-start.ts";
 import type { Store } from "./store/store.ts";
 import type { VaultServerOptions } from "./vault-server-options.ts";
@@ -104,6 +105,8 @@ export async function openResources(
 ): Promise<Resources> {
   const { running, keys, metrics, start } = parts;
   const { logger = silentLogger } = options;
+  // From the start, because an alert sees only what a series gains.
+  for (const table of rightNames) metrics.damagedRights.inc({ table }, 0);
   const damage = new DamageReports(logger, (table) => metrics.damagedRights.inc({ table }));
   const macs = new RowMacs(keys, (row) => damage.report(row));
   const store = running.use(await start.run(() => openStore(options.data, macs)));

@@ -5,7 +5,8 @@ import { continued, INTERVAL, type Scrape } from "./scrape.ts";
 
 /**
  * An alert that fires, with these of its labels: connection, kind, reason, controller, operation,
- * volume, served_namespace.
+ * volume, table,
+ * served_namespace.
  */
 export type Firing = { readonly alertname: string } & Readonly<Record<string, string>>;
 
@@ -23,7 +24,7 @@ export async function expectAlerts(
   expected: readonly Firing[],
 ): Promise<void> {
   const labels =
-    "alertname, connection, kind, reason, controller, operation, volume, served_namespace";
+    "alertname, connection, kind, reason, controller, operation, volume, table, served_namespace";
   const test = {
     interval: `${INTERVAL}s`,
     start_timestamp: Math.round(Math.max(0, ...processes.map(([, { at }]) => at))),
