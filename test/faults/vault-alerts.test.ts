@@ -145,6 +145,8 @@ test("VaultsyncVaultDamagedRights fires for a share that was changed in the data
   const grant = { key_name: ["a"], usr_id_from: email, usr_id_to: [bob!.email], permission: "W" };
   expect((await ann!.call("share", grant)).outcome()).toBe("200");
   const before = await scrapeOf(server);
+  // An alert sees only what a series gains.
+  expect(before.text).toContain('vaultsync_vault_damaged_rights_total{table="person_grants"} 0');
   await expectAlerts("vault", [[before, { ...before, at: before.at + 1 }]], []);
   const database = new DatabaseSync(place.data);
   database.exec("UPDATE person_grants SET reads = 1");
