@@ -1,6 +1,6 @@
 import type { Clock } from "../../../../lib/clock.ts";
 
-/** Number of accounts at rest whose time is remembered before outdated ones are forgotten. */
+/** Number of accounts whose time is remembered while work waits: the last ones. */
 const REMEMBERED = 1000;
 
 /** Work of one account that waits for its turns. */
@@ -23,7 +23,7 @@ export class FairTurns {
   readonly #waiting = new Map<string, Account>();
   /** Position of the work that runs now, or that ran last. */
   #position = 0;
-  /** Positions at which the last work of accounts has ended. */
+  /** Positions at which work of accounts has ended, since none waited; the latest at the end. */
   readonly #ended = new Map<string, number>();
   #serving: Promise<void> | undefined;
 
@@ -51,6 +51,7 @@ export class FairTurns {
     // Work that arrives together is compared before the first one runs.
     await Promise.resolve();
     for (let next = this.#next(); next; next = this.#next()) await this.#turn(next);
+    this.#ended.clear();
     this.#serving = undefined;
   }
 
@@ -66,16 +67,18 @@ export class FairTurns {
     const from = this.#clock.monotonic();
     await works[0]?.();
     works.shift();
-    this.#ended.set(name, position + this.#clock.monotonic() - from);
+    this.#remember(name, position + this.#clock.monotonic() - from);
     // Its further work comes after other work of this position.
     this.#waiting.delete(name);
     if (works.length > 0) this.#waiting.set(name, this.#arrived(name, works));
-    if (this.#ended.size > REMEMBERED) this.#forget();
   }
 
-  #forget(): void {
-    for (const [name, position] of this.#ended)
-      if (position <= this.#position) this.#ended.delete(name);
+  /** Strangers choose names, such as digests of tokens: a bounded number is remembered. */
+  #remember(name: string, ended: number): void {
+    this.#ended.delete(name);
+    this.#ended.set(name, ended);
+    const [oldest] = this.#ended.keys();
+    if (this.#ended.size > REMEMBERED && oldest !== undefined) this.#ended.delete(oldest);
   }
 
   /** Resolves when no work waits. */
