@@ -115,3 +115,19 @@ test("writes of a grantee and of the creator through two servers never conflict"
   // A conflict is rolled back and tried again.
   expect(rows[0].xact_rollback).toBeLessThan(3);
 });
+
+test("a read of another account passes the queue of an account that reads much", async () => {
+  await using database = await createDatabase();
+  await using store = await openPostgresStore(database.url);
+  let done = 0;
+  const read = async (account: string): Promise<void> => {
+    await store.read(async ({ secrets }) => {
+      for (const _ of upTo(5)) await secrets.accessByName(account, "hot", NOW);
+    }, account);
+    done += 1;
+  };
+  const reading = upTo(IN_FLIGHT).map(() => read(ANN));
+  await read(BOB);
+  expect(done).toBeLessThan(IN_FLIGHT / 2);
+  await Promise.all(reading);
+});
