@@ -59,3 +59,12 @@ test("a failure of one account's work leaves the next one its turn", async () =>
   await expect(failed).rejects.toThrow("failed");
   expect(await next).toBe("done");
 });
+
+test("idle resolves after all work that waits, of every account", async () => {
+  const { clock, turns, ended, work } = start();
+  const all = [work("a", 10), work("b", 10), work("a", 10)];
+  const idle = turns.idle().then(() => ended.length);
+  await clock.advance(100);
+  await Promise.all(all);
+  expect(await idle).toBe(3);
+});

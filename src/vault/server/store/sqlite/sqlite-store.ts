@@ -88,8 +88,7 @@ export class SqliteStore implements Store {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#external[Symbol.dispose]();
     await this.#writes.drained();
-    if (this.#reader !== this.#writer) await this.#reader.run((connection) => connection.close());
-    await this.#writer.run((connection) => connection.close());
+    for (const turns of new Set([this.#reader, this.#writer])) await turns.close();
   }
 }
 

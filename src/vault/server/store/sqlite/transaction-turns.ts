@@ -40,6 +40,12 @@ export class TransactionTurns {
     });
   }
 
+  /** Closes the connection after all work that waits for it. */
+  async close(): Promise<void> {
+    await this.#turns.idle();
+    this.#connection.close();
+  }
+
   /** Runs a read of one statement: it is a transaction by itself. */
   single<T>(work: (transaction: Transaction) => Promise<T>, account?: string): Promise<T> {
     return this.run((connection) => {
