@@ -57,7 +57,7 @@ const rowsOf = (command: Command, path: string): string[][] =>
 
 function rowOf(command: Command, path: string): string[] {
   const usage = command.usage().replace("[options]", "").trim();
-  const flags = command.options.filter(isShown).map(({ flags: each }) => code(each));
+  const flags = command.options.filter(isShown).map(({ long, flags: all }) => code(long ?? all));
   return [
     code(`${path} ${command.name()} ${usage}`.trim()),
     command.description(),

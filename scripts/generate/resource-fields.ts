@@ -73,6 +73,7 @@ function* rowsOf(parent: Schema, path: string): Generator<Row> {
 /** The kind whose fields a kind repeats. Its tables contain only those that differ. */
 const bases: ReadonlyMap<string, string> = new Map([
   ["ClusterVaultConnection", "VaultConnection"],
+  ["VaultSecret", "VaultConnection"],
   ["VaultFile", "VaultSecret"],
   ["VaultPush", "VaultSecret"],
 ]);
