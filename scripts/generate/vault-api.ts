@@ -14,6 +14,12 @@ import { isSchema, typeOf } from "./schema-type.ts";
 
 type Row = readonly [name: string, type: string, required: boolean, description: string];
 
+/** So many members of a response need no table. */
+const SHORT_ROWS = 3;
+
+/** Each operation on a secret returns these errors too. */
+const secretErrors: readonly string[] = ["secret_not_found", "out_of_scope"];
+
 /** A field that this many operations describe alike is common. */
 const COMMON_USES = 2;
 
@@ -84,8 +90,14 @@ const requestTable = (title: string, rows: readonly Row[]): string =>
  * otherwise.
  */
 function membersPart(title: string, rows: readonly Row[]): string {
-  if (rows.every(([, , , description]) => description === "") && rows.length <= 3)
-    return `${title}: ${rows.map(([name, type]) => `${name} (${type})`).join(", ")}.`;
+  if (rows.length <= SHORT_ROWS) {
+    const short = rows.map(([name, type, , description]) =>
+      description === ""
+        ? `${name} (${type})`
+        : `${name} (${type}; ${description.replace(/\.$/u, "")})`,
+    );
+    return `${title}: ${short.join(", ")}.`;
+  }
   return table(
     [title, "Type", "Description"],
     rows.map(([name, type, , description]) => [name, type, description]),
@@ -126,8 +138,9 @@ function requestPart({ request }: OperationDefinition, common: Map<string, Row>)
   }
   const rows = [...rowsOf(toJsonSchema(request(defaultLimits)))];
   const special = rows.filter((row) => !common.has(keyOf(row)));
+  const isNamed = (row: Row): boolean => common.has(keyOf(row)) && row[0] !== code("email");
   return [
-    ...commonFields(rows.filter((row) => common.has(keyOf(row)))),
+    ...commonFields(rows.filter(isNamed)),
     ...(special.length > 0 ? [requestTable("Request field", special)] : []),
   ];
 }
@@ -157,8 +170,22 @@ function examplePart({ request, example }: OperationDefinition, common: Map<stri
   return isPlain ? [] : [`Example: ${code(inlineJson(example.request))}`];
 }
 
+/**
+ * Returns the errors of an operation that the conventions of the page do not state.
+ * @throws Error when an operation on a secret lacks one of those
+ */
+function errorsPart({ name, request, errors }: OperationDefinition): string[] {
+  const names =
+    typeof request === "function" ? toJsonSchema(request(defaultLimits)).properties : undefined;
+  const isOnSecret = names !== undefined && "key_name" in names;
+  if (isOnSecret && secretErrors.some((each) => !errors.some((error) => error === each)))
+    throw new Error(`${name} does not return ${secretErrors.join(" and ")}, as the page says`);
+  const rest = errors.filter((error) => !isOnSecret || !secretErrors.includes(error));
+  return rest.length > 0 ? [`Errors: ${rest.map(code).join(", ")}.`] : [];
+}
+
 function operationPart(definition: OperationDefinition, common: Map<string, Row>): string {
-  const { name, path, summary, description, errors } = definition;
+  const { name, path, summary, description } = definition;
   return [
     `### ${name}`,
     `\`POST ${path}\``,
@@ -166,7 +193,7 @@ function operationPart(definition: OperationDefinition, common: Map<string, Row>
     ...examplePart(definition, common),
     ...requestPart(definition, common),
     ...responsePart(definition),
-    ...(errors.length > 0 ? [`Errors: ${errors.map(code).join(", ")}.`] : []),
+    ...errorsPart(definition),
   ].join("\n\n");
 }
 
