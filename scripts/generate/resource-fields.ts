@@ -51,7 +51,7 @@ function typeOf(field: Schema): string {
     case undefined:
       return "integer or string";
     case "array":
-      return `list of ${typeOf(field.items ?? {})}${field.maxItems === undefined ? "" : `, at most ${field.maxItems}`}`;
+      return `list${field.items?.type === "object" ? "" : ` of ${typeOf(field.items ?? {})}`}${field.maxItems === undefined ? "" : `, at most ${field.maxItems}`}`;
     case "string":
       return field.format === "date-time" ? "timestamp" : "string";
     default:
@@ -64,7 +64,8 @@ type Row = readonly [path: string, type: string, description: string];
 function* rowsOf(parent: Schema, path: string): Generator<Row> {
   for (const [name, field] of Object.entries(parent.properties ?? {})) {
     const at = `${path}.${name}${field.type === "array" ? "[]" : ""}`;
-    const required = parent.required?.includes(name) === true ? "; required" : "";
+    const isRequired = parent.required?.includes(name) === true && path.startsWith("spec");
+    const required = isRequired ? "; required" : "";
     yield [at, typeOf(field) + required, plain(field.description ?? "")];
     yield* rowsOf(field.type === "array" ? (field.items ?? {}) : field, at);
   }
