@@ -201,10 +201,7 @@ function operationPart(definition: OperationDefinition, common: Map<string, Row>
 const sessionTable = (): string =>
   table(
     ["Operation", "Effect"],
-    Object.values(sessionOperations).map(({ path, summary, description }) => [
-      code(`POST ${path}`),
-      `${summary}. ${plain(description)}`,
-    ]),
+    Object.values(sessionOperations).map(({ path, summary }) => [code(`POST ${path}`), summary]),
   );
 
 /** Returns a section per record. A record that has all fields of one before names it. */
