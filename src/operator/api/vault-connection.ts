@@ -172,7 +172,7 @@ export const connectionFields = (namespace: string) =>
       .max(256)
       .optional()
       .describe(
-        "Creators whose shared secrets are used under a plain name, and found by `find`. The account's own secrets need no entry. Defaults to none.",
+        "Creators whose shared secrets are used under a plain name, and found by `find`. Defaults to none.",
       ),
     receive: z
       .enum(["Trusted", "Anyone"])

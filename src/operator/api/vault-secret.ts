@@ -79,9 +79,7 @@ const dataEntry = z.object({
       decoding: z
         .enum(["None", "Base64", "Base64URL"])
         .optional()
-        .describe(
-          "How the value, or the part that property selects, is decoded. Defaults to None.",
-        ),
+        .describe("How the value, or its part, is decoded. Defaults to None."),
     })
     .describe("Secret of the vault that feeds the key."),
   optional: z
