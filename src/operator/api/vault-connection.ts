@@ -220,14 +220,12 @@ export const connectionStatus = z.object({
   loginPausedUntil: timestamp
     .optional()
     .describe(
-      "Time before which the operator does not log in, because the vault rejected the credentials. A change of their Secret ends the pause.",
+      "Time before which the operator does not log in, because the vault rejected the credentials.",
     ),
   rejectedCredentials: z
     .string()
     .optional()
-    .describe(
-      "Version of the Secret whose credentials the vault rejected, so that a restart does not send them again during the pause.",
-    ),
+    .describe("Version of the Secret whose credentials the vault rejected."),
   secrets: z.int().optional().describe("Number of secrets in the last list."),
   files: z
     .int()
