@@ -101,7 +101,7 @@ function section(
   const own = rows.filter((row) => !known.has(row.join("\n")));
   const roots = same.filter((path) => !same.some((each) => each !== path && isWithin(path, each)));
   const link = `[${base}](#${part}-of-a-${base.toLowerCase()})`;
-  const common = roots.length === 0 ? [] : [`As of a ${link}: ${roots.map(code).join(", ")}.`];
+  const common = roots.length === 0 ? [] : [`As for a ${link}: ${roots.map(code).join(", ")}.`];
   const head = ["Field", "Type", "Description"];
   const cells = own.map(([path, type, description]) => [code(path), type, description]);
   return [...common, ...(own.length === 0 ? [] : [table(head, cells)])].join("\n\n");
