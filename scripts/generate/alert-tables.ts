@@ -1,5 +1,5 @@
 import { alertsOf, parts } from "../../test/lab/monitoring/rules.ts";
-import { plain, table } from "./markdown.ts";
+import { table } from "./markdown.ts";
 
 /** Returns the index of the alerts of each program, as tables with links to their sections. */
 export function alertTables(): Record<string, string> {
@@ -7,12 +7,11 @@ export function alertTables(): Record<string, string> {
     parts.map((part) => [
       `${part}-alerts`,
       table(
-        ["Alert", "Severity", "After", "Summary"],
-        alertsOf(part).map(({ alert, labels, for: duration, annotations }) => [
+        ["Alert", "Severity", "After"],
+        alertsOf(part).map(({ alert, labels, for: duration }) => [
           `[${alert}](#${alert.toLowerCase()})`,
           labels.severity,
           duration,
-          plain(annotations.summary),
         ]),
       ),
     ]),

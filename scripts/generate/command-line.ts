@@ -1,28 +1,41 @@
-import { homedir } from "node:os";
 import type { Command, Option } from "commander";
 import { program } from "../../src/program.ts";
 import { code, table } from "./markdown.ts";
-import { optionDefault, optionDescription } from "./option-cells.ts";
+import { optionTable, programTable } from "./option-cells.ts";
 
 /** Commands whose options another page or another section shows. */
 const elsewhere: readonly string[] = ["operator", "help"];
 
-const isShown = ({ hidden }: Option): boolean => !hidden;
+/** An option that this many commands have is common. */
+const COMMON_USES = 2;
 
-/** Returns the options of a command as a table, or a sentence when it has none. */
-function optionsOf(command: Command): string {
+const isShown = ({ hidden }: Option): boolean => !hidden;
+const keyOf = ({ flags, description }: Option): string => `${flags}\n${description}`;
+
+/** Returns the options that several commands have, by their key. */
+function commonOptions(commands: readonly Command[]): Map<string, Option> {
+  const uses = Map.groupBy(
+    commands.flatMap(({ options }) => options.filter(isShown)),
+    keyOf,
+  );
+  return new Map(
+    [...uses].flatMap(([key, [option, ...more]]) =>
+      option !== undefined && more.length + 1 >= COMMON_USES ? [[key, option] as const] : [],
+    ),
+  );
+}
+
+/** Returns the options of a command: the names of common ones, and a table of the rest. */
+function optionsOf(command: Command, common: Map<string, Option>): string {
   const options = command.options.filter(isShown);
   if (options.length === 0) return "It has no options.";
-  const variables = options.some(({ envVar }) => envVar !== undefined);
-  return table(
-    ["Option", ...(variables ? ["Environment variable"] : []), "Default", "Description"],
-    options.map((option) => [
-      code(option.flags),
-      ...(variables ? [option.envVar === undefined ? "" : code(option.envVar)] : []),
-      optionDefault(option).replace(homedir(), "~"),
-      optionDescription(option),
-    ]),
-  );
+  const shared = options.filter((option) => common.has(keyOf(option)));
+  const rest = options.filter((option) => !common.has(keyOf(option)));
+  const names = shared.map(({ flags }) => code(flags)).join(", ");
+  return [
+    ...(shared.length > 0 ? [`[Common options](#common-options): ${names}.`] : []),
+    ...(rest.length > 0 ? [optionTable(rest)] : []),
+  ].join("\n\n");
 }
 
 function usageOf(command: Command, path: string): string {
@@ -44,7 +57,7 @@ const rowsOf = (command: Command, path: string): string[][] =>
 
 function rowOf(command: Command, path: string): string[] {
   const usage = command.usage().replace("[options]", "").trim();
-  const flags = command.options.filter(isShown).map(({ flags: each }) => code(each));
+  const flags = command.options.filter(isShown).map(({ long, flags: all }) => code(long ?? all));
   return [
     code(`${path} ${command.name()} ${usage}`.trim()),
     command.description(),
@@ -52,8 +65,10 @@ function rowOf(command: Command, path: string): string[] {
   ];
 }
 
-function sectionOf(command: Command, path: string): string {
-  const details = command.commands.length > 0 ? subcommandsOf(command, path) : optionsOf(command);
+function sectionOf(command: Command, common: Map<string, Option>): string {
+  const path = `vaultsync ${command.name()}`;
+  const details =
+    command.commands.length > 0 ? subcommandsOf(command, path) : optionsOf(command, common);
   return `${usageOf(command, path)}\n\n${command.description()}\n\n${details}`;
 }
 
@@ -62,13 +77,14 @@ function sectionOf(command: Command, path: string): string {
  * and options, or its subcommands.
  */
 export function commandLine(): Record<string, string> {
-  const root = program();
-  const sections: Record<string, string> = {};
-  for (const command of root.commands) {
-    if (elsewhere.includes(command.name())) continue;
-    sections[command.name()] = sectionOf(command, `vaultsync ${command.name()}`);
+  const commands = program().commands.filter((command) => !elsewhere.includes(command.name()));
+  const common = commonOptions(commands);
+  const sections: Record<string, string> = { "common-options": optionTable([...common.values()]) };
+  for (const command of commands) {
+    sections[command.name()] = sectionOf(command, common);
     const serve = command.commands.find((each) => each.name() === "serve");
-    if (serve !== undefined) sections["vault-serve"] = optionsOf(serve);
+    if (serve !== undefined)
+      sections["vault-serve"] = programTable("VAULTSYNC_VAULT", serve.options);
   }
   return sections;
 }

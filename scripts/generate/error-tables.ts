@@ -36,7 +36,8 @@ const clientErrors: Readonly<Record<VaultErrorKind, ClientError>> = {
   permanent: {
     className: "PermanentError",
     meaning: "The request fails until it or the vault's content changes.",
-    reaction: "Reports it on the resource and requeues after a minute.",
+    reaction:
+      "Reports it on the resource, and tries again when the spec or the list changes, after 10 minutes at the latest.",
   },
   "unexpected-response": {
     className: "UnexpectedResponse",
@@ -120,24 +121,36 @@ export function vaultErrorTable(): string {
   );
 }
 
-/** Returns the classes and codes of the operator's vault client as tables. */
-export function clientErrorTables(): Record<string, string> {
-  const client = Object.values(clientErrors).map(({ className, meaning, reaction }) => [
-    code(className),
-    meaning,
-    reaction,
-  ]);
-  const codes: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
-    ["TransientError", transientCodes],
-    ["AuthError", authCodes],
-    ["PermanentError", permanentCodes],
-    ["RefusedError", refusedCodes],
+/** The codes of a class; `undefined` where the class has none. */
+const codesOf: Readonly<Record<VaultErrorKind, Readonly<Record<string, string>> | undefined>> = {
+  transient: transientCodes,
+  "rate-limited": undefined,
+  auth: authCodes,
+  permanent: permanentCodes,
+  "unexpected-response": undefined,
+  refused: refusedCodes,
+};
+
+/** Returns the rows of the codes of a class. Error codes of the vault share one row. */
+function codeRows(codes: Readonly<Record<string, string>>): string[][] {
+  const all = Object.entries(codes);
+  const vaultMeanings: readonly string[] = Object.values(errorCodes).map(({ meaning }) => meaning);
+  const [ofVault, own] = [
+    all.filter(([, meaning]) => vaultMeanings.includes(meaning)),
+    all.filter(([, meaning]) => !vaultMeanings.includes(meaning)),
   ];
-  const rows = codes.flatMap(([name, all]) =>
-    Object.entries(all).map(([each, meaning]) => [code(name), code(each), meaning]),
-  );
-  return {
-    "client-errors": table(["Class", "Meaning", "What the operator does"], client),
-    "client-codes": table(["Class", "Code", "Meaning"], rows),
-  };
+  const link = "as the [vault's error code](vault-api.md#error-codes)";
+  return [
+    ...own.map(([name, meaning]) => [code(name), meaning]),
+    ...(ofVault.length > 0 ? [[ofVault.map(([name]) => code(name)).join(", "), link]] : []),
+  ];
+}
+
+/** Returns the classes of errors of the operator's vault client, each with its codes, as a table. */
+export function clientErrorTables(): Record<string, string> {
+  const rows = Object.entries(clientErrors).flatMap(([kind, { className, meaning, reaction }]) => [
+    [`**${className}**`, `${meaning} ${reaction}`],
+    ...codeRows(codesOf[kind as VaultErrorKind] ?? {}),
+  ]);
+  return { "client-errors": table(["Class or code", "Meaning, and what the operator does"], rows) };
 }

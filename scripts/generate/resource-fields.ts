@@ -51,7 +51,7 @@ function typeOf(field: Schema): string {
     case undefined:
       return "integer or string";
     case "array":
-      return `list of ${typeOf(field.items ?? {})}${field.maxItems === undefined ? "" : `, at most ${field.maxItems}`}`;
+      return `list${field.items?.type === "object" ? "" : ` of ${typeOf(field.items ?? {})}`}${field.maxItems === undefined ? "" : `, at most ${field.maxItems}`}`;
     case "string":
       return field.format === "date-time" ? "timestamp" : "string";
     default:
@@ -59,24 +59,52 @@ function typeOf(field: Schema): string {
   }
 }
 
-/**
- * Returns the default that a description names; schemas have none of their own
- * (docs/design/status.md#schemas).
- */
-function defaultOf(description: string): string {
-  const named =
-    /Defaults to (\S+?)\.(?:\s|$)/u.exec(description) ?? /(\w+) \(the default\)/u.exec(description);
-  return named?.[1] === undefined ? "" : code(named[1]);
-}
+type Row = readonly [path: string, type: string, description: string];
 
-function* rowsOf(parent: Schema, path: string): Generator<string[]> {
+function* rowsOf(parent: Schema, path: string): Generator<Row> {
   for (const [name, field] of Object.entries(parent.properties ?? {})) {
-    const description = field.description ?? "";
     const at = `${path}.${name}${field.type === "array" ? "[]" : ""}`;
-    const required = parent.required?.includes(name) === true ? "yes" : "";
-    yield [code(at), typeOf(field), required, defaultOf(description), plain(description)];
+    const isRequired = parent.required?.includes(name) === true && path.startsWith("spec");
+    const required = isRequired ? "; required" : "";
+    yield [at, typeOf(field) + required, plain(field.description ?? "")];
     yield* rowsOf(field.type === "array" ? (field.items ?? {}) : field, at);
   }
+}
+
+/** The kind whose fields a kind repeats. Its tables contain only those that differ. */
+const bases: ReadonlyMap<string, string> = new Map([
+  ["ClusterVaultConnection", "VaultConnection"],
+  ["VaultSecret", "VaultConnection"],
+  ["VaultFile", "VaultSecret"],
+  ["VaultPush", "VaultSecret"],
+]);
+
+const isWithin = (path: string, parent: string): boolean =>
+  path === parent || path.startsWith(`${parent}.`);
+
+/** Returns the fields that are the same in both lists with all that is below them. */
+function sameFields(rows: readonly Row[], base: readonly Row[]): string[] {
+  const treeOf = (all: readonly Row[], root: string): string =>
+    JSON.stringify(all.filter(([path]) => isWithin(path, root)));
+  return rows.map(([path]) => path).filter((path) => treeOf(rows, path) === treeOf(base, path));
+}
+
+/** Returns a table of fields, after the names of those that the kind `base` has too. */
+function section(
+  rows: readonly Row[],
+  base: string,
+  baseRows: readonly Row[],
+  part: string,
+): string {
+  const same = sameFields(rows, baseRows);
+  const known = new Set(baseRows.map((row) => row.join("\n")));
+  const own = rows.filter((row) => !known.has(row.join("\n")));
+  const roots = same.filter((path) => !same.some((each) => each !== path && isWithin(path, each)));
+  const link = `[${base}](#${part}-of-a-${base.toLowerCase()})`;
+  const common = roots.length === 0 ? [] : [`As for a ${link}: ${roots.map(code).join(", ")}.`];
+  const head = ["Field", "Type", "Description"];
+  const cells = own.map(([path, type, description]) => [code(path), type, description]);
+  return [...common, ...(own.length === 0 ? [] : [table(head, cells)])].join("\n\n");
 }
 
 /**
@@ -84,21 +112,19 @@ function* rowsOf(parent: Schema, path: string): Generator<string[]> {
  * each kind.
  */
 export function resourceFields(): Record<string, string> {
+  const kinds = new Map(
+    Array.from(customResourceDefinitions().values(), (each) => {
+      const { names, versions } = definition.parse(each).spec;
+      return [names.kind, versions[0]?.schema.openAPIV3Schema.properties];
+    }),
+  );
   const sections: Record<string, string> = {};
-  for (const each of customResourceDefinitions().values()) {
-    const { names, versions } = definition.parse(each).spec;
-    const { spec, status } = versions[0]?.schema.openAPIV3Schema.properties ?? {};
-    const kind = names.kind.toLowerCase();
-    const head = ["Field", "Type", "Required", "Default", "Description"];
-    sections[`${kind}-spec`] = table(head, [...rowsOf(spec ?? {}, "spec")]);
-    sections[`${kind}-status`] = table(
-      [head[0] ?? "", head[1] ?? "", head[4] ?? ""],
-      Array.from(rowsOf(status ?? {}, "status"), ([path = "", type = "", , , description = ""]) => [
-        path,
-        type,
-        description,
-      ]),
-    );
+  for (const kind of kinds.keys()) {
+    const base = bases.get(kind) ?? "";
+    for (const part of ["spec", "status"]) {
+      const rows = (of: string): Row[] => [...rowsOf(kinds.get(of)?.[part] ?? {}, part)];
+      sections[`${kind.toLowerCase()}-${part}`] = section(rows(kind), base, rows(base), part);
+    }
   }
   return sections;
 }

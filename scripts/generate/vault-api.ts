@@ -12,10 +12,16 @@ import { defaultLimits } from "../../src/vault/server/limits.ts";
 import { code, plain, table } from "./markdown.ts";
 import { isSchema, typeOf } from "./schema-type.ts";
 
-type Row = readonly [name: string, type: string, required: string, description: string];
+type Row = readonly [name: string, type: string, required: boolean, description: string];
 
-/** Width of the examples. */
-const EXAMPLE_COLUMNS = 110;
+/** So many members of a response need no table. */
+const SHORT_ROWS = 3;
+
+/** Each operation on a secret returns these errors too. */
+const secretErrors: readonly string[] = ["secret_not_found", "out_of_scope"];
+
+/** A field that this many operations describe alike is common. */
+const COMMON_USES = 2;
 
 /**
  * Names that a request accepts in `metadata` and at the top level alike; one row stands for all.
@@ -33,36 +39,69 @@ function* rowsOf({ properties = {}, required = [] }: JsonSchema, prefix = ""): G
   for (const name of sorted) {
     const schema = properties[name];
     if (!isSchema(schema) || isStandard(name)) continue;
-    yield [
-      code(prefix + name),
-      typeOf(schema),
-      required.includes(name) ? "yes" : "",
-      plain(schema.description ?? ""),
-    ];
     const inner = isSchema(schema.items) ? schema.items : schema;
-    if (inner.properties && inner.additionalProperties === undefined) {
-      yield* rowsOf(inner, `${prefix}${name}${inner === schema ? "." : "[]."}`);
+    const hasFields = inner.properties !== undefined && inner.additionalProperties === undefined;
+    if (!hasFields || schema.description !== undefined || schema.anyOf !== undefined) {
+      const description = plain(schema.description ?? "");
+      yield [code(prefix + name), typeOf(schema), required.includes(name), description];
     }
+    if (hasFields) yield* rowsOf(inner, `${prefix}${name}${inner === schema ? "." : "[]."}`);
   }
   if (names.some(isStandard)) {
     yield [
       standardNames.map(code).join(", "),
       "as in `metadata`",
-      "",
+      false,
       "Standard metadata names at the top level.",
     ];
   }
 }
 
-function fieldTable(title: string, schema: JsonSchema): string[] {
-  const rows = [...rowsOf(schema)];
-  return rows.length === 0 ? [] : [table([title, "Type", "Required", "Description"], rows)];
+const keyOf = ([name, type, , description]: Row): string => [name, type, description].join("\n");
+
+/** Returns the fields that several operations describe alike, by their key. */
+function commonRows(definitions: readonly OperationDefinition[]): Map<string, Row> {
+  const rows = definitions.flatMap(({ request }) =>
+    typeof request === "function" ? [...rowsOf(toJsonSchema(request(defaultLimits)))] : [],
+  );
+  const common = new Map<string, Row>();
+  for (const [name, same] of Map.groupBy(rows, ([each]) => each)) {
+    const variants = [...Map.groupBy(same, keyOf).values()];
+    const [most = []] = variants.toSorted((a, b) => b.length - a.length);
+    const [row] = most;
+    if (row !== undefined && most.length >= COMMON_USES && name !== code("password"))
+      common.set(keyOf(row), row);
+  }
+  return common;
 }
 
-/** Response fields are always present unless their description says otherwise. */
-function memberTable(title: string, schema: JsonSchema): string[] {
-  const rows = [...rowsOf(schema)].map(([name, type, , description]) => [name, type, description]);
-  return rows.length === 0 ? [] : [table([title, "Type", "Description"], rows)];
+const requestTable = (title: string, rows: readonly Row[]): string =>
+  table(
+    [title, "Type", "Description"],
+    rows.map(([name, type, required, description]) => [
+      name,
+      required ? `${type}; required` : type,
+      description,
+    ]),
+  );
+
+/**
+ * Returns the members of a response. They are always present unless their description says
+ * otherwise.
+ */
+function membersPart(title: string, rows: readonly Row[]): string {
+  if (rows.length <= SHORT_ROWS) {
+    const short = rows.map(([name, type, , description]) =>
+      description === ""
+        ? `${name} (${type})`
+        : `${name} (${type}; ${description.replace(/\.$/u, "")})`,
+    );
+    return `${title}: ${short.join(", ")}.`;
+  }
+  return table(
+    [title, "Type", "Description"],
+    rows.map(([name, type, , description]) => [name, type, description]),
+  );
 }
 
 /** Returns JSON on one line, with spaces. */
@@ -72,32 +111,37 @@ function inlineJson(value: unknown): string {
   const members = Object.entries(value).map(
     ([name, member]) => `${JSON.stringify(name)}: ${inlineJson(member)}`,
   );
-  return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
+  return members.length === 0 ? "{}" : `{${members.join(", ")}}`;
 }
 
-/** Returns JSON with objects and lists on one line where they fit. */
-function compactJson(value: unknown, indent = ""): string {
-  const line = inlineJson(value);
-  if (line.length <= EXAMPLE_COLUMNS - indent.length || typeof value !== "object" || value === null)
-    return line;
-  const inner = `${indent}  `;
-  const [open, close] = Array.isArray(value) ? "[]" : "{}";
-  const members = Object.entries(value).map(([name, member]) => {
-    const text = compactJson(member, inner);
-    return inner + (Array.isArray(value) ? text : `${JSON.stringify(name)}: ${text}`);
-  });
-  return `${open}\n${members.join(",\n")}\n${indent}${close}`;
+/** Says which common fields a request has: the required ones, then those that may be omitted. */
+function commonFields(rows: readonly Row[]): string[] {
+  const named = (isRequired: boolean): string =>
+    rows
+      .filter(([, , required]) => required === isRequired)
+      .map(([name]) => name)
+      .join(", ");
+  const parts = [
+    ["Requires", named(true)],
+    ["Accepts", named(false)],
+  ].filter(([, names]) => names !== "");
+  return parts.length === 0 ? [] : [parts.map(([verb, names]) => `${verb} ${names}.`).join(" ")];
 }
 
-function requestPart({ request }: OperationDefinition): string[] {
-  if (typeof request === "function") {
-    const fields = fieldTable("Request field", toJsonSchema(request(defaultLimits)));
-    return fields.length > 0 ? fields : ["Request: `{}`."];
+function requestPart({ request }: OperationDefinition, common: Map<string, Row>): string[] {
+  if (typeof request !== "function") {
+    const form = toJsonSchema(request.form);
+    return [
+      requestTable("Request header", [...rowsOf(toJsonSchema(request.headers(defaultLimits)))]),
+      `Request body: \`multipart/form-data\`. ${form.description ?? ""}`,
+    ];
   }
-  const form = toJsonSchema(request.form);
+  const rows = [...rowsOf(toJsonSchema(request(defaultLimits)))];
+  const special = rows.filter((row) => !common.has(keyOf(row)));
+  const isNamed = (row: Row): boolean => common.has(keyOf(row)) && row[0] !== code("email");
   return [
-    ...fieldTable("Request header", toJsonSchema(request.headers(defaultLimits))),
-    `Request body: \`multipart/form-data\`. ${form.description ?? ""}`,
+    ...commonFields(rows.filter(isNamed)),
+    ...(special.length > 0 ? [requestTable("Request field", special)] : []),
   ];
 }
 
@@ -107,66 +151,106 @@ function responsePart({ response, etag }: OperationDefinition): string[] {
       "Response: the bytes as `application/octet-stream`, with the headers `etag`, `content-length` and `x-file-version`.",
     ];
   }
-  const tag = etag ? " The response has an `etag`." : "";
   const schema = toJsonSchema(response);
-  if (schema.$ref !== undefined) return [`Response: ${typeOf(schema)}.${tag}`];
-  const members = memberTable("Response field", schema);
-  if (members.length === 0) return ["Response: `{}`."];
-  return tag === "" ? members : [...members, tag.trim()];
+  const rows = [...rowsOf(schema)];
+  const members =
+    schema.$ref !== undefined
+      ? `Response: ${typeOf(schema)}.`
+      : rows.length === 0
+        ? "Response: `{}`."
+        : membersPart("Response", rows);
+  return etag ? [`${members} It has an \`etag\`.`] : [members];
 }
 
-const jsonBlock = (value: object): string => `\`\`\`json\n${compactJson(value)}\n\`\`\``;
-
-function examplePart({ example: { request, response } }: OperationDefinition): string[] {
-  const blocks = [
-    request && `Request:\n\n${jsonBlock(request)}`,
-    response && `Response:\n\n${jsonBlock(response)}`,
-  ].filter(Boolean);
-  return ["<details><summary>Example</summary>", ...blocks.map(String), "</details>"];
+/** A request of common fields only needs no example. */
+function examplePart({ request, example }: OperationDefinition, common: Map<string, Row>) {
+  const isPlain =
+    typeof request !== "function" ||
+    [...rowsOf(toJsonSchema(request(defaultLimits)))].every((row) => common.has(keyOf(row)));
+  return isPlain ? [] : [`Example: ${code(inlineJson(example.request))}`];
 }
 
-function operationPart(definition: OperationDefinition): string {
-  const { name, path, summary, description, errors } = definition;
+/**
+ * Returns the errors of an operation that the conventions of the page do not state.
+ * @throws Error when an operation on a secret lacks one of those
+ */
+function errorsPart({ name, request, errors }: OperationDefinition): string[] {
+  const names =
+    typeof request === "function" ? toJsonSchema(request(defaultLimits)).properties : undefined;
+  const isOnSecret = names !== undefined && "key_name" in names;
+  if (isOnSecret && secretErrors.some((each) => !errors.some((error) => error === each)))
+    throw new Error(`${name} does not return ${secretErrors.join(" and ")}, as the page says`);
+  const rest = errors.filter((error) => !isOnSecret || !secretErrors.includes(error));
+  return rest.length > 0 ? [`Errors: ${rest.map(code).join(", ")}.`] : [];
+}
+
+function operationPart(definition: OperationDefinition, common: Map<string, Row>): string {
+  const { name, path, summary, description } = definition;
   return [
     `### ${name}`,
     `\`POST ${path}\``,
     `**${summary}.** ${plain(description)}`,
-    ...requestPart(definition),
+    ...examplePart(definition, common),
+    ...requestPart(definition, common),
     ...responsePart(definition),
-    ...(errors.length > 0 ? [`Errors: ${errors.map(code).join(", ")}.`] : []),
-    ...examplePart(definition),
+    ...errorsPart(definition),
   ].join("\n\n");
 }
 
+/** Returns the operations of the web application as a table. */
+const sessionTable = (): string =>
+  table(
+    ["Operation", "Effect"],
+    Object.values(sessionOperations).map(({ path, summary }) => [code(`POST ${path}`), summary]),
+  );
+
+/** Returns a section per record. A record that has all fields of one before names it. */
 function recordsPart(): string {
-  return Object.entries(sharedSchemas())
+  const before: { readonly name: string; readonly keys: readonly string[] }[] = [];
+  const parts = Object.entries(sharedSchemas())
     .filter(([name]) => name !== "Error")
     .map(([name, schema]) => {
-      const members = memberTable("Field", schema);
-      const text = schema.description === undefined ? [] : [plain(schema.description)];
+      const rows = [...rowsOf(schema)];
+      const keys = rows.map(keyOf);
+      const base = before.find((each) => each.keys.every((key) => keys.includes(key)));
+      if (rows.length > 2) before.push({ name, keys });
+      const more = rows.filter((row) => base?.keys.includes(keyOf(row)) !== true);
       return [
         `### ${name}`,
-        ...text,
-        ...(members.length > 0 ? members : [`Type: ${typeOf(schema)}.`]),
+        ...(schema.description === undefined ? [] : [plain(schema.description)]),
+        ...(base === undefined
+          ? []
+          : [`The fields of a [${base.name}](#${base.name.toLowerCase()}), and:`]),
+        more.length > 0 ? membersPart("Field", more) : `Type: ${typeOf(schema)}.`,
       ].join("\n\n");
-    })
-    .join("\n\n");
+    });
+  return parts.join("\n\n");
 }
 
 const sectionOf = (tag: OperationTag): string => tag.toLowerCase().replaceAll(" ", "-");
 
 /**
- * Returns the sections of docs/vault-api.md: the operations of each tag and the records they share.
+ * Returns the sections of docs/vault-api.md: the common fields, the operations of each tag, and the
+ * records they share.
  */
 export function vaultApi(): Record<string, string> {
-  const definitions: readonly OperationDefinition[] = [
-    ...Object.values(operations),
-    ...Object.values(sessionOperations),
-  ];
+  const definitions: readonly OperationDefinition[] = Object.values(operations);
+  const common = commonRows(definitions);
   const byTag = Map.groupBy(definitions, ({ tag }) => sectionOf(tag));
   const sections = [...byTag].map(([section, all]) => [
     section,
-    all.map(operationPart).join("\n\n"),
+    all.map((definition) => operationPart(definition, common)).join("\n\n"),
   ]);
-  return { ...Object.fromEntries(sections), records: recordsPart() };
+  const fields = [...common.values()].map(([name, type, , description]): Row => [
+    name,
+    type,
+    false,
+    description,
+  ]);
+  return {
+    "common-fields": requestTable("Field", fields),
+    ...Object.fromEntries(sections),
+    "web-application": sessionTable(),
+    records: recordsPart(),
+  };
 }

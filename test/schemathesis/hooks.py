@@ -44,6 +44,9 @@ def fill(operation, body, seed):
         body["email"], body["password"] = FIXTURE["email"], FIXTURE["password"]
     if "refresh_token" in body and seed % 3:
         body["refresh_token"], body["used_access_token"] = FIXTURE["refresh_token"], FIXTURE["token"]
+    if "allowed_networks" in body:
+        # The form of networks, which the schema does not express.
+        body["allowed_networks"] = ["127.0.0.0/8", "fd00::/8"][: len(body["allowed_networks"])]
     if "email" in body and seed % 8:
         body["email"] = FIXTURE["email"]
         if "usr_id_from" in body:

@@ -8,11 +8,9 @@ const globs = z.array(glob).max(256).optional();
 const accessEntry = z.object({
   namespaceSelector: namespaceSelector.describe("Namespaces whose resources this entry concerns."),
   secrets: globs.describe(
-    "Names of the secrets that they may read; * stands for any characters, also /. Defaults to none. For example: shop-*",
+    "Names of the secrets that they may read, for example shop-*; * stands for any characters. Defaults to none.",
   ),
-  files: globs.describe(
-    "Names of the files that they may read; * stands for any characters, also none. Defaults to none. For example: shop-*",
-  ),
+  files: globs.describe("Names of the files that they may read, likewise. Defaults to none."),
 });
 
 export const clusterConnectionSpec = withConnectionRules(

@@ -30,7 +30,7 @@ export const reasons = {
     "Extend spec.scope of the connection, or ask the creator of the secret for read access.",
   ),
   SourceMissing: transient(
-    "Correct the name (the message has one that is nearly the same, if there is one), create the entry in the vault, share it with the account of the connection, or remove it from the resource. If the message names an owner, name that owner in spec.trustedOwners of the connection or in remoteRef.owner. For a VaultPush: create the Secret, or its key.",
+    "Correct the name, create the entry in the vault, or share it with the account of the connection. If the message names an owner, name that owner in spec.trustedOwners of the connection or in remoteRef.owner. For a VaultPush: create the Secret, or its key.",
   ),
   SourceRemoved: transient(
     "The vault removed the entry at its delete_time. Create it again, or delete the resource.",
@@ -63,16 +63,16 @@ export const reasons = {
     "Create the object that spec.caBundleRef names, with PEM certificates under its key: it is read again within 30 s. Or correct spec.caBundleRef.",
   ),
   InvalidKey: stalled(
-    "The names of the sources do not make up the keys of the target: one is not valid, required or already used. Rename the entry or the member that the message names, or set another key.",
+    "A key of the target is not valid, required or already used. Rename the entry or the member that the message names, or set another key.",
   ),
   InvalidProperty: stalled(
-    "Correct property or decoding, or the value in the vault: the message says what the value lacks, and never quotes it.",
+    "Correct property or decoding, or the value in the vault: the message says what the value lacks.",
   ),
   TemplateError: stalled(
-    "Correct spec.target.template, or add what it uses to the sources: the message names the key, the line and what is wrong there, and never quotes a value.",
+    "Correct spec.target.template, or add what it uses to the sources: the message names the key and the line.",
   ),
   InvalidContent: stalled(
-    "The type of the Secret requires other content, for example a certificate with its private key. Correct the value in the vault, or target.type. A VaultPush can push bytes that are not UTF-8 to a file only.",
+    "The type of the Secret requires other content. Correct the value in the vault, or target.type. A VaultPush can push bytes that are not UTF-8 to a file only.",
   ),
   TooLarge: stalled(
     "A Secret or ConfigMap can store at most 1 MiB: split the content over several targets. Of a connection: the list of the vault is longer than the operator reads; the message says what to do.",
@@ -81,7 +81,7 @@ export const reasons = {
     "Another object has the name of the target. Choose another target.name, delete that object, or hand it over with the annotation vaultsync.dev/adopt: <kind>/<name>.",
   ),
   AdoptionHeld: stalled(
-    "The object that is handed over has keys that the spec does not have. Add them to the spec, or confirm their removal with the annotation that the message names, vaultsync.dev/confirm-removals: <number of keys>.",
+    "The object that is handed over has keys that the spec does not have. Add them to the spec, or confirm their removal with the annotation that the message names.",
   ),
   TargetMissing: transient(
     "Create the object that creationPolicy Merge adds keys to. The operator checks every 30 s whether it exists.",
@@ -96,7 +96,7 @@ export const reasons = {
     "The API server or an admission policy rejected or changed the target. See the message.",
   ),
   TargetContested: stalled(
-    "Another writer changes the target, or the entry that is pushed to, each time the operator repairs it. Stop it, or choose another name. For a VaultPush also: 30 versions of the entry were pushed within an hour. Stop what changes the Secret that often; the message says when the next version follows.",
+    "Another writer changes the target, or the entry that is pushed to, each time the operator repairs it. Stop it, or choose another name. For a VaultPush also: 30 versions of the entry were pushed within an hour.",
   ),
   QuotaExceeded: transient(
     "Raise the quota of the namespace, or that of the account in the vault, or free some of it.",

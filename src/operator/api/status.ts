@@ -109,14 +109,12 @@ function syncStatus<T extends z.ZodType>(item: T) {
         resourceVersion: z
           .string()
           .optional()
-          .describe(
-            "resourceVersion of the target after the last write; while it is unchanged, the target is not read again.",
-          ),
+          .describe("resourceVersion of the target after the last write."),
         digest: z
           .string()
           .optional()
           .describe(
-            "Keyed digest (HMAC) of the bytes of the target; a change of it restarts the workloads of spec.rolloutRestart.",
+            "HMAC of the bytes of the target; a change restarts the workloads of spec.rolloutRestart.",
           ),
       })
       .optional()
@@ -126,9 +124,7 @@ function syncStatus<T extends z.ZodType>(item: T) {
     connection: z
       .string()
       .optional()
-      .describe(
-        "Digest of the connection whose list the items are from: its uid, URL, account and scope.",
-      ),
+      .describe("Digest of the connection whose list the items are from."),
     items: z
       .array(item)
       .max(MAX_STATUS_ITEMS)

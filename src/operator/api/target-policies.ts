@@ -78,9 +78,9 @@ const creationPolicy = z
   .enum(["Owner", "Orphan", "Merge"])
   .optional()
   .describe(
-    "Owner (the default): the operator creates the target, which is garbage-collected with this resource. " +
-      "Orphan: the operator creates the target, which stays when this resource is deleted or names another target. " +
-      "Merge: the operator adds its keys to an object of others, and never creates or deletes it, nor overwrites a key of others.",
+    "Owner (the default): the target is created, and garbage-collected with this resource. " +
+      "Orphan: it is created, and stays when this resource is deleted or names another target. " +
+      "Merge: keys are added to an existing object, which is never created or deleted.",
   );
 
 const whenMissing = z
@@ -88,7 +88,7 @@ const whenMissing = z
   .optional()
   .describe(
     "Policy for a source that is missing for any other reason. Retain (the default): keep the last content and report SourceMissing. " +
-      "Delete: remove its key, and the target with its last key, when three lists in a row, over at least two refresh intervals, lack the name.",
+      "Delete: remove its key, and the target with its last key, when three lists in a row lack the name.",
   );
 
 const whenRemoved = z
@@ -103,8 +103,7 @@ const immutable = z
   .boolean()
   .optional()
   .describe(
-    "If true, Kubernetes prevents every change of the content, also by the operator: a change of a source is reported as TargetImmutable " +
-      "until the target is deleted and recreated. Defaults to false.",
+    "If true, Kubernetes prevents every change of the content: a change of a source is TargetImmutable until the target is deleted. Defaults to false.",
   );
 
 /**

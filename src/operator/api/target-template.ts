@@ -39,6 +39,6 @@ export const targetTemplate = z
   })
   .optional()
   .describe(
-    "Templates that make the content of the target of the values of the sources. The target has the keys of the template only; those of the " +
-      "sources are the names of its variables. Defaults to none: the target has the values themselves.",
+    "Templates that make the content of the target. It has the keys of the template only; the keys of the sources are the names of variables. " +
+      "Defaults to none.",
   );

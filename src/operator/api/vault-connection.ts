@@ -65,7 +65,7 @@ function authIn(namespace: string) {
         .object({ name })
         .optional()
         .describe(
-          "Uses a pair of tokens instead of a password: the keys access_token and refresh_token of that Secret. Refreshed pairs are written back to it.",
+          "Uses a pair of tokens instead: the keys access_token and refresh_token of that Secret. Refreshed pairs are written back.",
         ),
     }),
     {
@@ -80,7 +80,7 @@ function authIn(namespace: string) {
 const scopeValues = z.array(z.string().min(1).max(256)).min(1).max(256).optional();
 
 const valuesOf = (attribute: string, example: string): string =>
-  `Values of ${attribute} in the metadata of the secrets that the token may read, for example [${example}]; any text that the vault's users have set. Omitted: every value.`;
+  `Values of ${attribute}, for example [${example}]. Omitted: every value.`;
 
 const scope = withRule(
   z.object({
@@ -89,13 +89,13 @@ const scope = withRule(
     applicationType: scopeValues.describe(valuesOf("application_type", "container")),
     classification: scopeValues.describe(valuesOf("classification", "top")),
     secretName: scopeValues.describe(
-      "Names of the secrets that the token may read, for example [shop-db]. Omitted: every name.",
+      "Names of secrets, for example [shop-db]. Omitted: every name.",
     ),
     onlyReferenced: z
       .boolean()
       .optional()
       .describe(
-        "If true, the allowed names are exactly those that the resources of this connection refer to. A new name means a new login. Defaults to false.",
+        "If true, the token reads exactly the names that resources of this connection refer to. A new name means a new login. Defaults to false.",
       ),
   }),
   {
@@ -136,7 +136,7 @@ export const connectionFields = (namespace: string) =>
     scope: scope
       .optional()
       .describe(
-        "Scope to which the token is limited. An omitted attribute allows every value. Requires passwordSecretRef.",
+        "Secrets that the token may read, by their metadata and name. Requires passwordSecretRef.",
       ),
     tokenLifetime: duration("1h")
       .optional()
@@ -157,8 +157,7 @@ export const connectionFields = (namespace: string) =>
       .max(1000)
       .optional()
       .describe(
-        "Maximum rate of requests to the vault, with bursts of twice that. Reduced while the vault responds with 429. " +
-          "Without it there is no fixed rate: values are read at most 8 at a time, fewer while the vault responds with 429.",
+        "Maximum rate of requests to the vault, with bursts of twice that. Defaults to no fixed rate: at most 8 values are read at a time. Reduced while the vault responds with 429.",
       ),
     follow: z
       .enum(["Auto", "Interval"])
@@ -173,14 +172,14 @@ export const connectionFields = (namespace: string) =>
       .max(256)
       .optional()
       .describe(
-        "Creators whose shared secrets are used under a plain name, and found by `find`. The account's own secrets need no entry. Defaults to none.",
+        "Creators whose shared secrets are used under a plain name, and found by `find`. Defaults to none.",
       ),
     receive: z
       .enum(["Trusted", "Anyone"])
       .optional()
       .describe(
-        "Whose secrets are used of those that other accounts share with this one. Trusted (the default): those of trustedOwners, and of the owner that a reference names. " +
-          "Anyone: those of every account, so that any user of the vault can provide the value of a name that does not exist yet; `find` uses those of trustedOwners only nevertheless.",
+        "Whose shared secrets are used. Trusted (the default): of trustedOwners, and of the owner that a reference names. " +
+          "Anyone: of every account, and any user of the vault can provide the value of a name that does not exist yet; `find` uses trustedOwners only.",
       ),
     caBundleRef: caBundleIn(namespace)
       .optional()
@@ -221,14 +220,12 @@ export const connectionStatus = z.object({
   loginPausedUntil: timestamp
     .optional()
     .describe(
-      "Time before which the operator does not log in, because the vault rejected the credentials. A change of their Secret ends the pause.",
+      "Time before which the operator does not log in, because the vault rejected the credentials.",
     ),
   rejectedCredentials: z
     .string()
     .optional()
-    .describe(
-      "Version of the Secret whose credentials the vault rejected, so that a restart does not send them again during the pause.",
-    ),
+    .describe("Version of the Secret whose credentials the vault rejected."),
   secrets: z.int().optional().describe("Number of secrets in the last list."),
   files: z
     .int()

@@ -62,8 +62,7 @@ const deleteTime = withRule(z.string().max(8), {
 })
   .optional()
   .describe(
-    "Time after which the vault removes the secret, counted from the push. It is sent with each push and causes none: " +
-      "a secret that the vault removed then is pushed again when its key changes. Defaults to none: the vault's own.",
+    "Time after which the vault removes the secret, counted from the push. Defaults to none: the vault's own.",
   );
 
 const filename = withRule(vaultName, {
@@ -85,8 +84,7 @@ const dataEntry = withRule(
             .max(320)
             .optional()
             .describe(
-              "Email address of the creator: another one for a secret that is shared with the account with permission RW, or that of the account. " +
-                "Required if only secrets of others have the name, unless spec.trustedOwners of the connection names the creator.",
+              "Email address of the creator, if another account shares the secret with permission RW and spec.trustedOwners of the connection does not name it.",
             ),
         })
         .optional()
@@ -164,7 +162,7 @@ export const vaultPushSpec = requireEntries(
       .optional()
       .describe(
         "What happens in the vault when this resource is deleted. Retain (the default): nothing. Delete: the entries are deleted that this resource " +
-          "created and pushed to last; others are kept. The deletion waits until the vault can be reached.",
+          "created and pushed to last.",
       ),
   }),
   ["data"],

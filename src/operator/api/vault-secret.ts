@@ -74,23 +74,19 @@ const dataEntry = z.object({
       property: jsonPointer
         .optional()
         .describe(
-          "JSON Pointer (RFC 6901) to the part of the value that is used, for example /primary/password. A string yields its content, any other " +
-            "JSON value the text that it is written in. Defaults to the whole value, which need not be JSON.",
+          "JSON Pointer (RFC 6901) to the part of the value that is used, for example /primary/password. Defaults to the whole value.",
         ),
       decoding: z
         .enum(["None", "Base64", "Base64URL"])
         .optional()
-        .describe(
-          "How the value, or the part that property selects, is decoded. Defaults to None.",
-        ),
+        .describe("How the value, or its part, is decoded. Defaults to None."),
     })
     .describe("Secret of the vault that feeds the key."),
   optional: z
     .boolean()
     .optional()
     .describe(
-      "If true, a secret that the vault does not list is no error: the target has no such key. A key that it has is removed, as with " +
-        "whenRemoved and whenMissing: Delete. Defaults to false.",
+      "If true, a secret that the vault does not list is no error: the target has no such key, or loses it. Defaults to false.",
     ),
 });
 
@@ -131,9 +127,7 @@ const dataFromEntry = withRule(
       .describe("Secret of the vault whose value is a JSON object: each member becomes a key."),
     find: find
       .optional()
-      .describe(
-        "Secrets of the vault that the list shows with these names and metadata: each becomes a key.",
-      ),
+      .describe("Secrets of the vault with these names and metadata: each becomes a key."),
     rewrite,
   }),
   {
