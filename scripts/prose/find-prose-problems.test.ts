@@ -34,6 +34,14 @@ describe("findProseProblems", () => {
     expect(messages("a.md", "Source: the contract\n")).toEqual([]);
   });
 
+  test("reports a table that a blank line tears", () => {
+    const rows = "| a | b |\n|---|---|\n| 1 | 2 |\n";
+    expect(messages("a.md", `${rows}| 3 | 4 |\n`)).toEqual([]);
+    expect(messages("a.md", `${rows}\n| 3 | 4 |\n`)).toEqual([
+      "5: row of a table without a header: remove the blank line before it",
+    ]);
+  });
+
   test("reports a doc comment that starts with a clause", () => {
     expect(messages("src/a.ts", "/** Whether it works. */\nexport const a = 1;\n")).toEqual([
       '1: "Whether …": start a doc comment with a verb or a noun phrase',

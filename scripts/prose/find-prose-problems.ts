@@ -17,7 +17,7 @@ export interface ProseProblem {
 
 /**
  * Returns the problems of one file: banned words, citations, doc comments that start with a clause,
- * test names that are too long.
+ * test names that are too long, rows of tables without a header.
  */
 export function findProseProblems(path: string, content: string): ProseProblem[] {
   const lines = content.split("\n");
@@ -48,7 +48,20 @@ export function findProseProblems(path: string, content: string): ProseProblem[]
     if (name.length > longestTestName)
       report(offset, `test name of ${name.length} characters: at most ${longestTestName}`);
   }
+  for (const index of path.endsWith(".md") ? tornTables(lines) : [])
+    report(
+      lineStarts[index] ?? 0,
+      "row of a table without a header: remove the blank line before it",
+    );
   return problems;
+}
+
+/** Returns the indexes of lines at which a table continues after a blank line. */
+function tornTables(lines: readonly string[]): number[] {
+  const isRow = (index: number): boolean => lines[index]?.startsWith("|") === true;
+  return [...lines.keys()].filter(
+    (index) => isRow(index) && !isRow(index - 1) && !/^\|[-| :]+\|$/.test(lines[index + 1] ?? ""),
+  );
 }
 
 function rulesFor(piece: Prose): readonly BannedWord[] {
