@@ -159,16 +159,8 @@ function readyLine(server: VaultServer, dev: boolean): string {
 /** Grace period for requests in flight after a stop signal, in milliseconds. */
 const GRACE_MS = 15_000;
 
-/**
- * Threads for disk writes, hashes and compression. With the four of Node, a line of the audit log
- * waits for two hashes of passwords and two compressed lists.
- */
-const THREADS = "16";
-
 /** Runs `vaultsync vault serve` until a stop signal, then completes the requests in flight. */
 export async function vaultServe(flags: VaultServeFlags, command: Command): Promise<void> {
-  // Has an effect until the first of them starts.
-  process.env["UV_THREADPOOL_SIZE"] ??= THREADS;
   rejectPassword(command);
   const options = await serverOptions(flags, command);
   if (flags.appUrl === undefined && !isLoopback(flags.listen.host)) {
