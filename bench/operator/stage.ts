@@ -6,6 +6,7 @@ import { addUser } from "../../src/vault/server/accounts/users.ts";
 import { hashPassword } from "../../src/vault/server/accounts/password-hasher.ts";
 import { terminalProgress, type Progress } from "../../test/lab/control-plane/progress.ts";
 import { startControlPlane, type OwnedControlPlane } from "../../test/lab/control-plane/start.ts";
+import { secretThrough, vaultConnection } from "../../test/lab/real/resources.ts";
 import { SERVICE_ACCOUNT } from "../../test/lab/real/world.ts";
 import {
   OperatorProcess,
@@ -15,13 +16,12 @@ import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-p
 import { StoreLocation } from "../../test/lab/vault/store-location.ts";
 import { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import { podOptions } from "./as-in-pod.ts";
-import { KubeWriter, type KubeObject } from "./kube-writer.ts";
+import { KubeWriter } from "./kube-writer.ts";
 import { VALUE_KEY } from "./secret-watch.ts";
 import { StubVaultProcess } from "./stub-vault/stub-vault-process.ts";
 
 /** Cheap parameters: the logins of a thousand accounts do not measure the hashing of passwords. */
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
-const API_VERSION = "vaultsync.dev/v1alpha1";
 
 interface ConnectionSpec {
   readonly email: string;
@@ -123,25 +123,14 @@ export class Stage implements AsyncDisposable {
 
   /** Creates connections in a namespace, all with the same password. */
   async connections(namespace: string, specs: ReadonlyMap<string, ConnectionSpec>): Promise<void> {
-    const login = (name: string): KubeObject => ({
-      kind: "Secret",
-      apiVersion: "v1",
-      metadata: { name: `${name}-login` },
-      type: "vaultsync.dev/credentials",
-      stringData: { password: this.#password },
-    });
-    const connection = ([name, spec]: readonly [string, ConnectionSpec]): KubeObject => ({
-      kind: "VaultConnection",
-      apiVersion: API_VERSION,
-      metadata: { name },
-      spec: {
-        url: this.vault.url,
-        ...spec,
-        auth: { passwordSecretRef: { name: `${name}-login` } },
-      },
-    });
-    await this.kube.create(namespace, [...specs.keys()].map(login));
-    await this.kube.create(namespace, [...specs].map(connection));
+    const objects = [...specs].map(([name, spec]) =>
+      vaultConnection(name, { url: this.vault.url, ...spec, password: this.#password }),
+    );
+    for (const kind of [0, 1] as const)
+      await this.kube.create(
+        namespace,
+        objects.map((pair) => pair[kind]),
+      );
   }
 
   /** Stores the first value of each name in the vault. */
@@ -158,15 +147,7 @@ export class Stage implements AsyncDisposable {
   async secrets(namespace: string, connection: string, names: readonly string[]): Promise<void> {
     await this.kube.create(
       namespace,
-      names.map((name) => ({
-        kind: "VaultSecret",
-        apiVersion: API_VERSION,
-        metadata: { name },
-        spec: {
-          connectionRef: { name: connection },
-          data: [{ secretKey: VALUE_KEY, remoteRef: { key: name } }],
-        },
-      })),
+      names.map((name) => secretThrough(connection, name, { [VALUE_KEY]: name })),
     );
   }
 

@@ -1,7 +1,15 @@
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { TestVault } from "../lab/vault/test-vault.ts";
-import { ACCOUNT, bytesOf, condition, type ObservedObject, vaultPush } from "../lab/real/world.ts";
+import { ACCOUNT } from "../lab/real/world.ts";
+import {
+  bytesOf,
+  condition,
+  type ObservedObject,
+  vaultPush,
+  secretThrough,
+  isReady,
+} from "../lab/real/resources.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /**
@@ -18,7 +26,6 @@ const token = z.object({
   scope: z.string().optional(),
 });
 const tokenOf = (object: ObservedObject) => token.parse(object.status?.["token"]);
-const isReady = (object: ObservedObject): boolean => condition(object, "Ready")?.status === "True";
 
 const connection = (name: string, spec: object): object => ({
   apiVersion: "vaultsync.dev/v1alpha1",
@@ -34,15 +41,7 @@ const connection = (name: string, spec: object): object => ({
 });
 
 /** A VaultSecret that reads the secret of the same name through a connection. */
-function through(name: string, of: string): object {
-  const data = [{ secretKey: "password", remoteRef: { key: name } }];
-  return {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultSecret",
-    metadata: { name },
-    spec: { connectionRef: { name: of }, data },
-  };
-}
+const through = (name: string, of: string): object => secretThrough(of, name, { password: name });
 
 test("scope: only secrets with these attributes and names are listed", async () => {
   const metadata = {
@@ -56,13 +55,7 @@ test("scope: only secrets with these attributes and names are listed", async () 
     await world.protect(`scoped-${name}`, world.canaries.text(name), {
       metadata: { ...metadata, [name]: "another" },
     });
-  const data = [{ secretKey: "password", remoteRef: { key: "scoped-cloud_type" } }];
-  const kind = {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultSecret",
-    metadata: { name: "excluded" },
-  };
-  const excluded = { ...kind, spec: { connectionRef: { name: "scoped" }, data } };
+  const excluded = secretThrough("scoped", "excluded", { password: "scoped-cloud_type" });
   const scope = {
     cloudType: ["aws"],
     environmentType: ["prod"],

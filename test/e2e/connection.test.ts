@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
-import { ACCOUNT, bytesOf, condition, vaultSecret } from "../lab/real/world.ts";
+import { ACCOUNT } from "../lab/real/world.ts";
+import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /**

@@ -6,7 +6,7 @@ import {
   type ObservedObject,
   vaultFile,
   vaultSecret,
-} from "../lab/real/world.ts";
+} from "../lab/real/resources.ts";
 import { useWorld } from "./support/use-world.ts";
 
 const world = await useWorld();

@@ -5,14 +5,14 @@ import { customResourceDefinitions } from "../../src/operator/api/crd.ts";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { error, on, reset } from "../faults/support/faults.ts";
 import { healthOf } from "./support/health.ts";
+import { World } from "../lab/real/world.ts";
 import {
   condition,
   type ObservedObject,
   vaultFile,
   vaultPush,
   vaultSecret,
-  World,
-} from "../lab/real/world.ts";
+} from "../lab/real/resources.ts";
 
 /**
  * The health that Argo CD and kstatus compute from what the operator reports, as in the table of

@@ -4,7 +4,8 @@ import type { AuditEvent } from "../lab/control-plane/audit.ts";
 import { type ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { manifestsOf, permissionOf, permissionsOf } from "../lab/real/granted.ts";
-import { bytesOf, vaultSecret, World } from "../lab/real/world.ts";
+import { World } from "../lab/real/world.ts";
+import { bytesOf, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * An operator with the arguments and the permissions of deploy/overlays/minimal, and no others.

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { certificate } from "../lab/certificates.ts";
 import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
-import { ACCOUNT, collection, condition, observedObject, vaultSecret } from "../lab/real/world.ts";
+import { ACCOUNT } from "../lab/real/world.ts";
+import { collection, condition, observedObject, vaultSecret } from "../lab/real/resources.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /**

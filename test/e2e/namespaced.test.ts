@@ -15,7 +15,8 @@ import { withoutStreamedLists } from "./support/without-streamed-lists.ts";
 import { type Manifest, manifestsOf, permissionOf, permissionsOf } from "../lab/real/granted.ts";
 import { denialOf, repeatWithout } from "./support/without-permission.ts";
 import { workload, installRollouts } from "../lab/real/workloads.ts";
-import { bytesOf, condition, vaultFile, vaultPush, vaultSecret, World } from "../lab/real/world.ts";
+import { World } from "../lab/real/world.ts";
+import { bytesOf, condition, vaultFile, vaultPush, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * An operator with deploy/namespaced only, on an API server that does not stream lists: it needs

@@ -8,7 +8,7 @@ import {
   type ObservedObject,
   vaultFile,
   vaultSecret,
-} from "../lab/real/world.ts";
+} from "../lab/real/resources.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /** Targets whose content is made by `spec.target.template`. */

@@ -10,16 +10,8 @@ import { waitUntil } from "../lab/clock/wait-until.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { backupOf, restore } from "./support/backup.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
-import {
-  ACCOUNT,
-  bytesOf,
-  condition,
-  OPERATOR_USER,
-  vaultFile,
-  vaultPush,
-  vaultSecret,
-  World,
-} from "../lab/real/world.ts";
+import { ACCOUNT, OPERATOR_USER, World } from "../lab/real/world.ts";
+import { bytesOf, condition, vaultFile, vaultPush, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * Upgrades and a restored namespace, from a control plane with the CRDs of an earlier state of this

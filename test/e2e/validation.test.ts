@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { vaultFile, vaultSecret } from "../lab/real/world.ts";
+import { vaultFile, vaultSecret } from "../lab/real/resources.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { bytesOf, condition, vaultSecret } from "../lab/real/world.ts";
+import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
 import { useWorld } from "./support/use-world.ts";
 
 /** Values are stored byte for byte, and nowhere but in the Secret. */

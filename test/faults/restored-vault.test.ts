@@ -7,7 +7,8 @@ import { Redacted } from "../../src/lib/redacted.ts";
 import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { VaultClient } from "../lab/vault/vault-client.ts";
-import { Farm, reports } from "./support/farm.ts";
+import { Lanes } from "./support/lanes.ts";
+import { reports, secretThrough } from "../lab/real/resources.ts";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
@@ -104,7 +105,7 @@ class RestorableVault implements AsyncDisposable {
 }
 
 // Without a cache, the operator reads a value again in order to repair its target.
-const world = Farm.use(() => ({ accounts: 0, args: ["--value-cache-bytes", "0"] }));
+const shared = Lanes.use(() => ({ accounts: 0, args: ["--value-cache-bytes", "0"] }));
 
 interface Scene {
   readonly name: string;
@@ -119,30 +120,25 @@ interface Scene {
  * runs `check`.
  */
 async function afterRestore(name: string, check: (scene: Scene) => Promise<void>): Promise<void> {
-  const { farm } = world;
+  const { world } = shared;
   await using vault = await RestorableVault.start();
   await using proxy = await FaultProxy.start({ url: vault.url });
-  const second = farm.canaries.text(name);
-  await vault.protect(farm.canaries.text(name));
+  const second = world.canaries.text(name);
+  await vault.protect(world.canaries.text(name));
   await vault.backUp();
   await vault.protect(second);
-  await farm.connection(name, { url: proxy.url, email: EMAIL, password: vault.password });
-  await farm.create({
-    kind: "VaultSecret",
-    apiVersion: "vaultsync.dev/v1alpha1",
-    metadata: { name },
-    spec: { connectionRef: { name }, data: [{ secretKey: "value", remoteRef: { key: NAME } }] },
-  });
+  await world.connection(name, { url: proxy.url, email: EMAIL, password: vault.password });
+  await world.create(secretThrough(name, name, { value: NAME }));
   await holds(name, second);
   await proxy.refuse();
   await vault.restore();
   await check({ name, vault, proxy, second });
-  for (const kind of ["VaultSecret", "VaultConnection"]) await farm.delete(kind, name);
+  for (const kind of ["VaultSecret", "VaultConnection"]) await world.delete(kind, name);
 }
 
-const written = (name: string): string[] => world.farm.history.values(name, "value");
+const written = (name: string): string[] => shared.world.history.values(name, "value");
 const holds = (name: string, value: string): Promise<unknown> =>
-  world.farm.history.until(
+  shared.world.history.until(
     "Secret",
     name,
     ({ data }) => data["value"] === Buffer.from(value).toString("base64"),
@@ -151,13 +147,15 @@ const holds = (name: string, value: string): Promise<unknown> =>
 test.concurrent("V16: after a restore to a lower version the target keeps the bytes of the higher one", () =>
   afterRestore("v16-lower", async ({ name, proxy, second }) => {
     await proxy.heal();
-    await world.farm.history.until("VaultSecret", name, (one) => reports(one, "VersionRegressed"));
+    await shared.world.history.until("VaultSecret", name, (one) =>
+      reports(one, "VersionRegressed"),
+    );
     expect(written(name)).toEqual([second]);
   }));
 
 test.concurrent("V16: a version that was stored again after a restore, at another time, is a change", () =>
   afterRestore("v16-later", async ({ name, vault, proxy, second }) => {
-    const again = world.farm.canaries.text("again");
+    const again = shared.world.canaries.text("again");
     await vault.protect(again);
     await proxy.heal();
     await holds(name, again);
@@ -171,19 +169,19 @@ const withoutTimes = ({ secrets }: { secrets: object[] }): object => ({
 
 test.concurrent("V16: other bytes under an unchanged version are kept out until a user accepts them", () =>
   afterRestore("v16-equal", async ({ name, vault, proxy, second }) => {
-    const { farm } = world;
-    const again = farm.canaries.text("again");
+    const { world } = shared;
+    const again = world.canaries.text("again");
     await vault.protect(again);
     await proxy.heal();
     proxy.inject(faults.on("list_no_dup", faults.changed(withoutTimes)));
-    await farm.patch("Secret", name, {
+    await world.patch("Secret", name, {
       data: { value: Buffer.from("changed").toString("base64") },
     });
-    await farm.history.until("VaultSecret", name, (one) =>
+    await world.history.until("VaultSecret", name, (one) =>
       reports(one, "SourceSuspicious", /vaultsync\.dev\/accept=db@2/),
     );
     expect(written(name)).toEqual([second, "changed"]);
-    await farm.patch("VaultSecret", name, {
+    await world.patch("VaultSecret", name, {
       metadata: { annotations: { "vaultsync.dev/accept": `${NAME}@2` } },
     });
     await holds(name, again);
@@ -191,5 +189,5 @@ test.concurrent("V16: other bytes under an unchanged version are kept out until 
   }));
 
 test("no value appears in the log of the operator", () => {
-  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+  expect(shared.world.canaries.tracesIn({ log: shared.world.operator.log })).toEqual([]);
 });

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { shardOf } from "../../../src/operator/shards/shard-of.ts";
 import { OperatorProcess } from "../../lab/real/processes/operator-process.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
-import { ACCOUNT, bytesOf, OPERATOR_USER, vaultSecret, World } from "../../lab/real/world.ts";
+import { ACCOUNT, OPERATOR_USER, World } from "../../lab/real/world.ts";
+import { bytesOf, vaultSecret } from "../../lab/real/resources.ts";
 
 /**
  * Two replicas share the connections. Each replica writes for its connections, and takes over the

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
-import { collection, type World } from "../../lab/real/world.ts";
+import { type World } from "../../lab/real/world.ts";
+import { collection } from "../../lab/real/resources.ts";
 
 const stored = z.looseObject({
   apiVersion: z.string().optional(),

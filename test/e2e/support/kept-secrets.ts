@@ -1,19 +1,12 @@
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { PersistentVault } from "./persistent-vault.ts";
-import {
-  bytesOf,
-  condition,
-  type ObservedObject,
-  vaultSecret,
-  World,
-} from "../../lab/real/world.ts";
+import { World } from "../../lab/real/world.ts";
+import { bytesOf, condition, type ObservedObject, vaultSecret } from "../../lab/real/resources.ts";
 
 export const NAMES = Array.from({ length: 10 }, (_, index) => `kept-${index}`);
 
 export const isStale = (resource: ObservedObject): boolean =>
   condition(resource, "Stale")?.status === "True";
-export const isReady = (resource: ObservedObject): boolean =>
-  condition(resource, "Ready")?.status === "True";
 
 /** Ten synced Secrets of a vault that can be stopped, replaced and started again. */
 export class KeptSecrets implements AsyncDisposable {

@@ -11,7 +11,7 @@ import {
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import type { Write } from "./hostile-writes.ts";
 import { workload } from "../../lab/real/workloads.ts";
-import { vaultSecret } from "../../lab/real/world.ts";
+import { vaultSecret } from "../../lab/real/resources.ts";
 
 const root = join(import.meta.dirname, "../../..");
 

@@ -1,13 +1,13 @@
-import type { Farm } from "./farm.ts";
+import type { Lanes } from "./lanes.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
 
 /**
- * Creates a ServiceAccount in the namespace of the farm, with the permissions of the operator there
+ * Creates a ServiceAccount in the namespace of the world, with the permissions of the operator there
  * and for its Leases.
  */
-export async function createReplicaAccount(farm: Farm, name: string): Promise<void> {
-  const { plane, namespace } = farm;
+export async function createReplicaAccount(world: Lanes, name: string): Promise<void> {
+  const { plane, namespace } = world;
   const post = async (path: string, object: object): Promise<void> => {
     const { status, body } = await plane.request("POST", path, object);
     if (status !== 201 && status !== 409) throw new Error(`POST ${path}: ${status} ${body}`);
