@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { Redacted } from "../../src/lib/redacted.ts";
-import { addUser } from "../../src/vault/server/accounts/users.ts";
 import { hashPassword } from "../../src/vault/server/accounts/password-hasher.ts";
 import { terminalProgress, type Progress } from "../../test/lab/control-plane/progress.ts";
 import { startControlPlane, type OwnedControlPlane } from "../../test/lab/control-plane/start.ts";
@@ -13,15 +11,12 @@ import {
   type OperatorOptions,
 } from "../../test/lab/real/processes/operator-process.ts";
 import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
-import { StoreLocation } from "../../test/lab/vault/store-location.ts";
+import { CHEAP_HASH, StoreLocation } from "../../test/lab/vault/store-location.ts";
 import { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import { podOptions } from "./as-in-pod.ts";
 import { KubeWriter } from "./kube-writer.ts";
 import { VALUE_KEY } from "./secret-watch.ts";
 import { StubVaultProcess } from "./stub-vault/stub-vault-process.ts";
-
-/** Cheap parameters: the logins of a thousand accounts do not measure the hashing of passwords. */
-const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 
 interface ConnectionSpec {
   readonly email: string;
@@ -213,7 +208,7 @@ export class Stage implements AsyncDisposable {
   /** Changes the password of an account in the vault and ends its tokens. */
   async rotatePassword(email: string): Promise<void> {
     await using store = await this.#place.open();
-    const passwordHash = await hashPassword(randomBytes(12).toString("hex"), CHEAP);
+    const passwordHash = await hashPassword(randomBytes(12).toString("hex"), CHEAP_HASH);
     await store.write(async ({ users, tokens }) => {
       await users.setPasswordHash({ email, passwordHash });
       await tokens.removeOf(email);
@@ -230,9 +225,7 @@ async function startVault(
   accounts: readonly string[],
   password: string,
 ): Promise<VaultServerProcess> {
-  await using store = await place.open();
-  for (const email of accounts)
-    await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  await place.addAccounts(accounts, password);
   // --dev raises the rate limits of the vault.
   return VaultServerProcess.start(["--dev", ...place.args]);
 }

@@ -1,6 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { Redacted } from "../../src/lib/redacted.ts";
-import { addUser } from "../../src/vault/server/accounts/users.ts";
 import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
 import { insertPostgresSecrets, insertSecrets } from "../../test/lab/vault/insert-secrets.ts";
 import { StoreLocation, type StoreKind } from "../../test/lab/vault/store-location.ts";
@@ -17,7 +15,6 @@ import {
   type BenchServer,
 } from "./bench-server.ts";
 
-const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 const HUGE = "huge@example.com";
 const labels = { sqlite: "SQLite", postgres: "PostgreSQL" };
 
@@ -31,9 +28,7 @@ export interface VaultsyncServer extends BenchServer {
 
 async function addAccounts(place: StoreLocation, emails: readonly string[]): Promise<string> {
   const password = randomBytes(12).toString("hex");
-  await using store = await place.open();
-  for (const email of emails)
-    await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  await place.addAccounts(emails, password);
   return password;
 }
 

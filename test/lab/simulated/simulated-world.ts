@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import {
   clusterVaultConnectionKind,
   type Kind,
@@ -262,4 +263,16 @@ function refTo(connection: string | ObjectRef): object {
   if (typeof connection === "string") return { name: connection };
   const { namespace, name } = connection;
   return { ...(namespace === undefined && { kind: clusterVaultConnectionKind.kind }), name };
+}
+
+/** Starts an operator that has pushed the value `one`. */
+export async function pushed(changes: object = {}): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.forPushes();
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put(changes);
+  await scene.settle();
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  scene.pushes.takeVaultRequests();
+  return scene;
 }

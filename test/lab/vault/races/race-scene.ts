@@ -1,10 +1,8 @@
-import { Redacted } from "../../../../src/lib/redacted.ts";
 import { UserManager } from "../../../../src/vault/server/accounts/manage-users.ts";
-import { addUser } from "../../../../src/vault/server/accounts/users.ts";
 import type { Store } from "../../../../src/vault/server/store/store.ts";
 import { VaultServerProcess } from "../../real/processes/vault-server-process.ts";
 import { auditEntries } from "../audit-entries.ts";
-import type { StoreLocation } from "../store-location.ts";
+import { addAccounts, type StoreLocation } from "../store-location.ts";
 import { VaultClient } from "../vault-client.ts";
 import { RaceLedger } from "./race-ledger.ts";
 
@@ -55,11 +53,7 @@ export class RaceScene implements AsyncDisposable {
 
   /** Creates an account whose password is its email. */
   async add(email: string): Promise<void> {
-    await addUser(this.store, email, new Redacted(email), Date.now(), {
-      memoryKib: 8,
-      passes: 1,
-      lanes: 1,
-    });
+    await addAccounts(this.store, [email]);
   }
 
   /** Returns a client with a new login for each server. */
