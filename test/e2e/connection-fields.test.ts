@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { TestVault } from "../lab/vault/test-vault.ts";
-import { ACCOUNT } from "../lab/real/world.ts";
+import { ACCOUNT, World } from "../lab/real/world.ts";
 import {
   bytesOf,
   condition,
@@ -10,14 +10,13 @@ import {
   secretThrough,
   isReady,
 } from "../lab/real/resources.ts";
-import { useWorld } from "./support/use-world.ts";
 
 /**
  * The fields of a VaultConnection that other tests of this folder do not set, and what each
  * changes.
  */
 const OTHER = "other@example.com";
-const world = await useWorld({ vault: await TestVault.start({ emails: [ACCOUNT, OTHER] }) });
+const world = await World.ofFile({ vault: await TestVault.start({ emails: [ACCOUNT, OTHER] }) });
 beforeAll(() => world.startOperator());
 
 const token = z.object({

@@ -1,12 +1,11 @@
 import { beforeAll, expect, test } from "vitest";
-import { ACCOUNT } from "../lab/real/world.ts";
+import { ACCOUNT, World } from "../lab/real/world.ts";
 import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
-import { useWorld } from "./support/use-world.ts";
 
 /**
  * Conditions of a VaultConnection that cannot be used, and its recovery once the cause is fixed.
  */
-const world = await useWorld();
+const world = await World.ofFile();
 beforeAll(async () => {
   await world.startOperator();
   // The login of this connection is complete and not counted below.

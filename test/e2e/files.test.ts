@@ -7,9 +7,9 @@ import {
   vaultFile,
   vaultSecret,
 } from "../lab/real/resources.ts";
-import { useWorld } from "./support/use-world.ts";
+import { World } from "../lab/real/world.ts";
 
-const world = await useWorld();
+const world = await World.ofFile();
 beforeAll(async () => {
   await world.startOperator();
 });

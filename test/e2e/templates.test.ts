@@ -9,10 +9,10 @@ import {
   vaultFile,
   vaultSecret,
 } from "../lab/real/resources.ts";
-import { useWorld } from "./support/use-world.ts";
+import { World } from "../lab/real/world.ts";
 
 /** Targets whose content is made by `spec.target.template`. */
-const world = await useWorld();
+const world = await World.ofFile();
 const password = world.canaries.text("password");
 world.canaries.known("private key", keyPem.split("\n")[1]!);
 

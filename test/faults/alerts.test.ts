@@ -5,7 +5,7 @@ import { expectAlerts } from "../lab/monitoring/expect-alerts.ts";
 import { scrape, type Scrape } from "../lab/monitoring/scrape.ts";
 import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 import { onRequests, status } from "./support/api-faults.ts";
-import { startApiProxy, type ApiProxy } from "./support/api-proxy.ts";
+import { startApiProxy } from "./support/api-proxy.ts";
 import { Lanes, type Lane, type LaneOptions } from "./support/lanes.ts";
 import { isReady, secretThrough } from "../lab/real/resources.ts";
 import type { Fault, ProxiedRequest } from "../lab/real/fault-proxy.ts";
@@ -98,7 +98,11 @@ const blocked = ({ method, path, body }: ProxiedRequest): boolean =>
  * Causes faults of everything but the network to the vault, and waits until the operator shows
  * them.
  */
-async function causeFaults({ world, api, lanes }: Scene): Promise<void> {
+async function causeFaults({
+  world,
+  api,
+  lanes,
+}: Awaited<ReturnType<typeof start>>): Promise<void> {
   const { expiring, removed } = lanes;
   await expiring.client.call("protect", {
     key_name: "expiring",
@@ -128,16 +132,8 @@ async function causeFaults({ world, api, lanes }: Scene): Promise<void> {
 const missing = 'vaultsync_resources{kind="VaultSecret",ready="false",reason="SourceMissing"}';
 const retries = 'vaultsync_reconciles_total{controller="sync",outcome="retry"}';
 
-interface Scene {
-  readonly world: Lanes;
-  readonly api: ApiProxy;
-  readonly lanes: Readonly<
-    Record<"refused" | "token" | "expiring" | "removed" | "reachable", Lane>
-  >;
-}
-
 /** Starts an operator whose resources are all in sync. */
-async function start(): Promise<Scene> {
+async function start() {
   const api = await startApiProxy();
   disposed.use(api.proxy);
   const world = disposed.use(
@@ -163,8 +159,8 @@ async function start(): Promise<Scene> {
 }
 
 test.concurrent("alerts of resources, connections, tokens and errors fire in faults, and none before", async () => {
-  const scene = await start();
-  const { world, lanes } = scene;
+  const started = await start();
+  const { world, lanes } = started;
   const { operator, namespace } = world;
   const expiry = `vaultsync_token_expiry_timestamp_seconds{connection="${namespace}/token"}`;
   await expectAlertsSoon([], async () => {
@@ -172,7 +168,7 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
     return [first, await scrapeUntil(operator, expiry, (value) => value > valueIn(first, expiry))];
   });
 
-  await causeFaults(scene);
+  await causeFaults(started);
   const silent = ["refused", "token", "expiring", "removed"] as const;
   for (const name of silent) await lanes[name].proxy.refuse();
   for (const name of silent) {

@@ -107,7 +107,7 @@ class RestorableVault implements AsyncDisposable {
 // Without a cache, the operator reads a value again in order to repair its target.
 const shared = Lanes.use(() => ({ accounts: 0, args: ["--value-cache-bytes", "0"] }));
 
-interface Scene {
+interface Restored {
   readonly name: string;
   readonly vault: RestorableVault;
   readonly proxy: FaultProxy;
@@ -119,7 +119,10 @@ interface Scene {
  * Backs up version 1, syncs version 2, restores the backup while the vault cannot be reached, and
  * runs `check`.
  */
-async function afterRestore(name: string, check: (scene: Scene) => Promise<void>): Promise<void> {
+async function afterRestore(
+  name: string,
+  check: (restored: Restored) => Promise<void>,
+): Promise<void> {
   const { world } = shared;
   await using vault = await RestorableVault.start();
   await using proxy = await FaultProxy.start({ url: vault.url });

@@ -3,6 +3,14 @@ import { expect, test } from "vitest";
 import { passwordIn, SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-operator.ts";
 import {
+  type Command,
+  commands,
+  NAMES,
+  NAMESPACES,
+  RULE,
+  topology,
+} from "../lab/simulated/isolation-commands.ts";
+import {
   accountFor,
   connectionOf,
   hasRight,
@@ -12,12 +20,6 @@ import {
   type ModelState,
   rightOf,
   specOf,
-  type Command,
-  commands,
-  NAMES,
-  NAMESPACES,
-  RULE,
-  topology,
 } from "../lab/simulated/isolation-model.ts";
 import {
   clusterVaultConnectionKind,

@@ -7,7 +7,7 @@ import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 
 const strings = z.record(z.string(), z.string());
-const rendered = z.looseObject({
+const renderedObject = z.looseObject({
   kind: z.string(),
   metadata: z.looseObject({
     name: z.string(),
@@ -16,7 +16,7 @@ const rendered = z.looseObject({
     annotations: strings.optional(),
   }),
 });
-type Rendered = z.output<typeof rendered>;
+type Rendered = z.output<typeof renderedObject>;
 
 /** Names that the chart has in addition to the kustomizations; everything else has to be equal. */
 const ofHelm = {
@@ -57,7 +57,7 @@ function objectsOf(manifests: string, change: (object: Rendered) => unknown): Ma
   for (const document of parseAllDocuments(manifests, { version: "1.1" })) {
     const json: unknown = document.toJS();
     if (json === null) continue;
-    const object = rendered.parse(json);
+    const object = renderedObject.parse(json);
     const key = keyOf(object);
     if (objects.has(key)) throw new Error(`${key} occurs twice`);
     objects.set(key, change(object));

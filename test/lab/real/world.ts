@@ -1,3 +1,4 @@
+import { afterAll } from "vitest";
 import { z } from "zod";
 import { Canaries } from "../assertions/canary.ts";
 import { sharedControlPlane } from "../kube/control-plane.ts";
@@ -91,6 +92,16 @@ export class World implements AsyncDisposable {
   static async create(options: WorldOptions = {}): Promise<World> {
     const world = new World(await World.prepare(options));
     await world.createConnection(options.refreshInterval);
+    return world;
+  }
+
+  /**
+   * Creates the world of a test file, without an operator, and disposes of it after the file's
+   * tests.
+   */
+  static async ofFile(options: WorldOptions = {}): Promise<World> {
+    const world = await World.create(options);
+    afterAll(() => world[Symbol.asyncDispose]());
     return world;
   }
 

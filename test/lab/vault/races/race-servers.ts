@@ -7,7 +7,7 @@ import { VaultClient } from "../vault-client.ts";
 import { RaceLedger } from "./race-ledger.ts";
 
 /** Servers on one store, as many accounts as races need, and what the races see. */
-export class RaceScene implements AsyncDisposable {
+export class RaceServers implements AsyncDisposable {
   readonly ledger = new RaceLedger();
   readonly store: Store;
   readonly manager: UserManager;
@@ -36,7 +36,7 @@ export class RaceScene implements AsyncDisposable {
     place: StoreLocation,
     audits: readonly string[],
     stop: AbortSignal,
-  ): Promise<RaceScene> {
+  ): Promise<RaceServers> {
     await using owned = new AsyncDisposableStack();
     const store = owned.use(await place.open());
     const servers: VaultServerProcess[] = [];
@@ -44,7 +44,7 @@ export class RaceScene implements AsyncDisposable {
       servers.push(
         owned.use(await VaultServerProcess.start([...place.args, "--audit-log", audit])),
       );
-    return new RaceScene(store, servers, audits, owned.move(), stop);
+    return new RaceServers(store, servers, audits, owned.move(), stop);
   }
 
   get stopped(): boolean {
