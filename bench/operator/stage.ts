@@ -4,6 +4,7 @@ import { z } from "zod";
 import { hashPassword } from "../../src/vault/server/accounts/password-hasher.ts";
 import { terminalProgress, type Progress } from "../../test/lab/control-plane/progress.ts";
 import { startControlPlane, type OwnedControlPlane } from "../../test/lab/control-plane/start.ts";
+import { installOperator } from "../../test/lab/kube/install-crds.ts";
 import { secretThrough, vaultConnection } from "../../test/lab/real/resources.ts";
 import { SERVICE_ACCOUNT } from "../../test/lab/real/world.ts";
 import {
@@ -94,16 +95,7 @@ export class Stage implements AsyncDisposable {
         : await startVault(place, accounts, password),
     );
     const plane = running.use(await startControlPlane({ progress }));
-    const steps = [
-      ["apply", "-k", "crds"],
-      ["apply", "-k", "deploy/cluster"],
-      ["apply", "-k", "deploy/base"],
-      ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"],
-    ];
-    for (const args of steps) {
-      const { code, stderr } = await plane.kubectl(args);
-      if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-    }
+    await installOperator(plane);
     progress.note("control plane and vault are ready");
     return new Stage({ plane, vault, place, progress, password, running: running.move() });
   }

@@ -33,8 +33,7 @@ beforeAll(async () => {
     manifests.filter((manifest) => isRbac(manifest.kind) && !isOfUsers(manifest)),
   ).replaceAll('"name":"vaultsync', `"name":"${operatorNamespace}`);
   const input = `{"apiVersion":"v1","kind":"List","items":${rbac}}`;
-  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { input });
-  if (code !== 0) throw new Error(stderr);
+  await plane.kubectlOutput(["apply", "-f", "-"], { input });
   mark = await plane.auditMark();
   world = await World.create({
     account: { serviceAccount: operatorNamespace, namespace: operatorNamespace },

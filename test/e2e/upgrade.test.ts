@@ -15,6 +15,7 @@ import {
   condition,
   vaultFile,
   vaultPush,
+  secretThrough,
   vaultSecret,
   collection,
 } from "../lab/real/resources.ts";
@@ -68,8 +69,7 @@ async function restore(
     };
   });
   const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
-  const { code, stderr } = await plane.kubectl(["create", "-f", "-"], { namespace, input });
-  if (code !== 0) throw new Error(`kubectl create: ${stderr}`);
+  await plane.kubectlOutput(["create", "-f", "-"], { namespace, input });
 }
 
 /**
@@ -84,16 +84,11 @@ let value: string;
 let file: string;
 const web = vaultFile("web", [{ filename: "web.conf" }], { kind: "ConfigMap" });
 
-async function kubectl(args: readonly string[], input?: string): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args, input === undefined ? {} : { input });
-  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-  return stdout;
-}
+const kubectl = (args: readonly string[], input?: string): Promise<string> =>
+  plane.kubectlOutput(args, input === undefined ? {} : { input });
 
 const established = (): Promise<string> =>
   kubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
-
-const specOf = (object: object): object => (object as { readonly spec: object }).spec;
 
 /** The connection through a proxy that can fail. */
 const proxied = (): object => ({
@@ -122,13 +117,7 @@ beforeAll(async () => {
   await world.apply(
     proxied(),
     vaultSecret("owned", { password: "db" }),
-    {
-      ...vaultSecret("kept", { password: "db" }),
-      spec: {
-        ...specOf(vaultSecret("kept", { password: "db" })),
-        connectionRef: { name: "proxied" },
-      },
-    },
+    secretThrough("proxied", "kept", { password: "db" }),
     vaultSecret("orphan", { password: "db" }, { creationPolicy: "Orphan" }),
     web,
     {
@@ -228,7 +217,7 @@ test("after the CRDs of this release are applied, the next operator knows their 
   await established();
   const found = vaultSecret("found", {});
   const dataFrom = [{ find: { name: { regexp: "^db$" } } }];
-  const resource = { ...found, spec: { ...specOf(found), data: undefined, dataFrom } };
+  const resource = { ...found, spec: { ...found.spec, data: undefined, dataFrom } };
   await waitUntil(
     "the new fields are served",
     async () => (await world.tryApply(resource)).code === 0,

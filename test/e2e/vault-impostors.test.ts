@@ -1,9 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { isReady } from "../lab/real/resources.ts";
+import { isReady, condition } from "../lab/real/resources.ts";
 import { KeptSecrets } from "./support/kept-secrets.ts";
-import { condition } from "../lab/real/resources.ts";
 
 /** Nothing that responds in place of the vault changes a Secret. */
 let scene: KeptSecrets;

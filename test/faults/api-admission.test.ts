@@ -4,11 +4,10 @@ import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { OPERATOR_USER } from "../lab/real/world.ts";
-import { collection } from "../lab/real/resources.ts";
+import { collection, isReady } from "../lab/real/resources.ts";
 import { certificate } from "../lab/certificates.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Lanes, type Lane } from "./support/lanes.ts";
-import { isReady } from "../lab/real/resources.ts";
 
 /** Admission webhooks of a real API server reject, delay or change the operator's writes. */
 const shared = Lanes.use();

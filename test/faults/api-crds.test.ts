@@ -1,19 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { startControlPlane, type OwnedControlPlane } from "../lab/control-plane/start.ts";
-import { condition } from "../lab/real/resources.ts";
+import { condition, isReady } from "../lab/real/resources.ts";
+import { installOperator } from "../lab/kube/install-crds.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Lanes } from "./support/lanes.ts";
-import { isReady } from "../lab/real/resources.ts";
 
 /** The CRDs change while the operator runs. These tests have a control plane of their own. */
 let plane: OwnedControlPlane;
 let world: Lanes;
 beforeAll(async () => {
   plane = await startControlPlane();
-  for (const folder of ["crds", "deploy/cluster", "deploy/base"])
-    await kubectl(plane, ["apply", "-k", folder]);
-  await established();
+  await installOperator(plane);
   world = await Lanes.create({ accounts: 4, plane });
   await world.startOperator();
 });
@@ -22,13 +19,8 @@ afterAll(async () => {
   await plane[Symbol.asyncDispose]();
 });
 
-async function kubectl(at: ControlPlane, args: readonly string[]): Promise<void> {
-  const { code, stderr } = await at.kubectl(args);
-  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-}
-
-const established = (): Promise<void> =>
-  kubectl(plane, ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+const established = (): Promise<string> =>
+  plane.kubectlOutput(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
 
 interface Crd {
   readonly metadata: { readonly name: string };
@@ -92,14 +84,14 @@ test("K9: resources are synced under a CRD with another stored version and unkno
 test("K9: CRDs that are updated, deleted and installed again at run time do not end the operator", async () => {
   const { operator } = world;
   await using lane = await world.lane("k9-first");
-  await kubectl(plane, ["annotate", "crd", "--all", "example.com/updated=true"]);
+  await plane.kubectlOutput(["annotate", "crd", "--all", "example.com/updated=true"]);
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
 
-  await kubectl(plane, ["annotate", "crd", "--all", "vaultsync.dev/confirm-delete=true"]);
-  await kubectl(plane, ["delete", "-k", "crds", "--timeout=60s"]);
-  await kubectl(plane, ["apply", "-k", "crds"]);
+  await plane.kubectlOutput(["annotate", "crd", "--all", "vaultsync.dev/confirm-delete=true"]);
+  await plane.kubectlOutput(["delete", "-k", "crds", "--timeout=60s"]);
+  await plane.kubectlOutput(["apply", "-k", "crds"]);
   await established();
   await using again = await world.lane("k9-second");
   const next = await again.protect();

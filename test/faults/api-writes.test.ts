@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { collection, secretThrough } from "../lab/real/resources.ts";
+import { collection, secretThrough, isReady, reports } from "../lab/real/resources.ts";
 import { applied, status, writes } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { Lanes, type Lane } from "./support/lanes.ts";
-import { isReady, reports } from "../lab/real/resources.ts";
 import type { Exchange, Fault, FaultProxy } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 

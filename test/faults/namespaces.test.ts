@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { condition, secretThrough } from "../lab/real/resources.ts";
+import { condition, secretThrough, isReady, reports } from "../lab/real/resources.ts";
 import { Lanes } from "./support/lanes.ts";
-import { isReady, reports } from "../lab/real/resources.ts";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 
 /**

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 import { OPERATOR_USER } from "../lab/real/world.ts";
-import { type ObservedObject, secretThrough } from "../lab/real/resources.ts";
+import { type ObservedObject, secretThrough, isReady, reports } from "../lab/real/resources.ts";
 import { Lanes, type Lane } from "./support/lanes.ts";
-import { isReady, reports } from "../lab/real/resources.ts";
 import type { Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 

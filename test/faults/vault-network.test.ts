@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { condition, secretThrough } from "../lab/real/resources.ts";
+import { condition, secretThrough, isReady } from "../lab/real/resources.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Lanes, type Lane } from "./support/lanes.ts";
-import { isReady } from "../lab/real/resources.ts";
 import { FaultProxy, type Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 import { ProcessFaults } from "./support/process-faults.ts";

@@ -75,20 +75,13 @@ class LimitedOperator implements AsyncDisposable {
         ...manifest,
         ...(rules && { rules: rulesWithout(rules, without) }),
       }));
-    const apply = async (manifests: readonly Manifest[], namespace: string): Promise<void> => {
-      const input = lacking(manifests)
-        .map((manifest) => JSON.stringify(manifest))
-        .join("\n---\n");
-      const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { input, namespace });
-      if (code !== 0) throw new Error(stderr);
-    };
-    await apply(await own(operatorNamespace), operatorNamespace);
+    await plane.apply(lacking(await own(operatorNamespace)), operatorNamespace);
     const world = await World.create({
       plane,
       ...api,
       account: { serviceAccount: "vaultsync", namespace: operatorNamespace },
     });
-    await apply(await tenant(operatorNamespace), world.namespace);
+    await plane.apply(lacking(await tenant(operatorNamespace)), world.namespace);
     const mark = await plane.auditMark();
     const args = ["--namespaces", world.namespace, "--shards", "2", "--restart-window", "1s"];
     return new LimitedOperator(

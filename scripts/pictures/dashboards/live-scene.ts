@@ -220,7 +220,5 @@ async function createResources(
     }),
   ];
   await plane.request("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
-  const list = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { namespace, input: list });
-  if (code !== 0) throw new Error(stderr);
+  await plane.apply(items, namespace);
 }

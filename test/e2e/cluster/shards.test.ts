@@ -89,9 +89,7 @@ async function bindSecondAccount(): Promise<void> {
     ...clusterRoles.map((role) => binding("ClusterRole", role)),
     ...roles.map((role) => binding("Role", role)),
   ];
-  const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
-  const { code, stderr } = await world.plane.kubectl(["apply", "-f", "-"], { input });
-  if (code !== 0) throw new Error(`kubectl apply: ${stderr}`);
+  await world.plane.apply(objects);
 }
 
 /**

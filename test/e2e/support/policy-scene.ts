@@ -54,9 +54,7 @@ export async function overlayFor(plane: ControlPlane, namespace: string): Promis
     await mkdir(join(folder, "operator"));
     for (const [name, object] of Object.entries(files))
       await writeFile(join(folder, name), JSON.stringify(object));
-    const { stdout, stderr, code } = await plane.kubectl(["kustomize", folder]);
-    if (code !== 0) throw new Error(stderr);
-    return stdout;
+    return await plane.kubectlOutput(["kustomize", folder]);
   } finally {
     await rm(folder, { recursive: true });
   }

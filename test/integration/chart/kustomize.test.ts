@@ -81,11 +81,7 @@ beforeAll(async () => {
 });
 afterAll(() => helm[Symbol.asyncDispose]());
 
-async function kubectl(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args);
-  if (code !== 0) throw new Error(stderr);
-  return stdout;
-}
+const kubectl = (...args: string[]): Promise<string> => plane.kubectlOutput(args);
 const kustomize = (folder: string): Promise<string> => kubectl("kustomize", join(root, folder));
 
 /** The objects of the commands of docs/operator.md that serve the namespaces shop and billing. */

@@ -143,8 +143,7 @@ export class World implements AsyncDisposable {
 
   /** Applies objects in this namespace with kubectl. */
   async apply(...objects: object[]): Promise<void> {
-    const { code, stderr } = await this.tryApply(...objects);
-    if (code !== 0) throw new Error(`kubectl apply: ${stderr}`);
+    await this.plane.apply(objects, this.namespace);
   }
 
   /** Creates an object in this namespace. */
@@ -161,8 +160,7 @@ export class World implements AsyncDisposable {
   async patch(kind: string, name: string, patch: object): Promise<void> {
     const input = JSON.stringify(patch);
     const args = ["patch", kind.toLowerCase(), name, "--type=merge", "--patch", input];
-    const { code, stderr } = await this.plane.kubectl(args, { namespace: this.namespace });
-    if (code !== 0) throw new Error(`kubectl patch ${kind} ${name}: ${stderr}`);
+    await this.plane.kubectlOutput(args, { namespace: this.namespace });
   }
 
   async delete(kind: string, name: string): Promise<void> {
