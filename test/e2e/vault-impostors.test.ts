@@ -44,7 +44,7 @@ test.each(impostors)("%s instead of the vault changes nothing", async (_what, re
   await scene.persistent.stop();
   {
     let requests = 0;
-    await using _impostor = await scene.persistent.impostor((_request, response) => {
+    await using _impostor = await scene.impostor((_request, response) => {
       requests += 1;
       respond(response);
     });

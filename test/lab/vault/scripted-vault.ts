@@ -7,16 +7,9 @@ import {
   type ObservedConnection,
   type ObserveOptions,
 } from "./vault-connection.ts";
-import { once } from "node:events";
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from "node:http";
-import { createServer as createTlsServer, type ServerOptions } from "node:https";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { ServerOptions } from "node:https";
+import { LoopbackServer, type SeenRequest } from "../loopback-server.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import { UndiciTransport } from "../../../src/operator/vault-client/http/undici-transport.ts";
 import type { VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
@@ -68,33 +61,28 @@ export const silence: Script = () => undefined;
  */
 export class ScriptedServer implements AsyncDisposable {
   readonly requests: ReceivedRequest[] = [];
-  readonly #server: Server;
+  readonly #server: LoopbackServer;
   readonly #scripts = new Map<string, Script[]>();
-  readonly #tls: boolean;
-  sockets = 0;
 
-  private constructor(tls: ServerOptions | undefined) {
-    const listener: RequestListener = (request, response) => void this.#respond(request, response);
-    this.#tls = tls !== undefined;
-    this.#server = tls ? createTlsServer(tls, listener) : createServer(listener);
-    this.#server.on("connection", () => (this.sockets += 1));
-    this.#server.on("tlsClientError", () => undefined);
+  private constructor(server: LoopbackServer) {
+    this.#server = server;
+    server.handler = (request, response) => this.#respond(request, response);
   }
 
   static async start(tls?: ServerOptions): Promise<ScriptedServer> {
-    const server = new ScriptedServer(tls);
-    await once(server.#server.listen(0, "127.0.0.1"), "listening");
-    return server;
+    return new ScriptedServer(await LoopbackServer.start(() => undefined, tls));
+  }
+
+  get sockets(): number {
+    return this.#server.connections;
   }
 
   get port(): number {
-    const address = this.#server.address();
-    if (typeof address !== "object" || address === null) throw new Error("not listening");
-    return address.port;
+    return Number(this.#server.url.port);
   }
 
   get url(): string {
-    return `${this.#tls ? "https" : "http"}://127.0.0.1:${this.port}`;
+    return this.#server.url.origin;
   }
 
   on(path: string, ...scripts: Script[]): this {
@@ -107,24 +95,16 @@ export class ScriptedServer implements AsyncDisposable {
     return this.requests.filter((request) => request.path === path);
   }
 
-  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const received: ReceivedRequest = {
-      path: request.url ?? "",
-      headers: request.headers,
-      body: JSON.parse(Buffer.concat(chunks).toString() || "{}"),
-    };
+  #respond({ path, headers, body }: SeenRequest, response: ServerResponse): void {
+    const received: ReceivedRequest = { path, headers, body: JSON.parse(body || "{}") };
     this.requests.push(received);
-    const scripts = this.#scripts.get(received.path) ?? [];
+    const scripts = this.#scripts.get(path) ?? [];
     const script = scripts.length > 1 ? scripts.shift() : scripts[0];
     (script ?? errorResponse(404, "not_found"))(response, received);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await once(this.#server, "close");
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#server[Symbol.asyncDispose]();
   }
 }
 

@@ -1,22 +1,12 @@
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.ts";
 import { startVaultServer } from "../../../src/vault/server/vault-server.ts";
 import { type LogLine, recordingLogger } from "../../lab/assertions/recording-logger.ts";
+import { freePort } from "../../lab/control-plane/supervisor/free-port.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { PostgresCluster } from "../../lab/postgres/postgres-cluster.ts";
 import { sendRequest } from "../../lab/vault/vault-client.ts";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** Returns the options of a server on this data, its log, and what its `/readyz` says. */
 async function serverOn(data: string) {
