@@ -6,12 +6,11 @@ import { scrape, type Scrape } from "../lab/monitoring/scrape.ts";
 import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 import { onRequests, status } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
-import { Lanes, type Lane, type LaneOptions } from "./support/lanes.ts";
+import { Lanes, type Lane, type LaneOptions, createReplicaAccount } from "./support/lanes.ts";
 import { isReady, secretThrough } from "../lab/real/resources.ts";
 import type { Fault, ProxiedRequest } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
-import { createReplicaAccount } from "./support/replica-account.ts";
 
 /**
  * Each alert of deploy/monitoring/operator fires for the metrics of a process in a fault, and none

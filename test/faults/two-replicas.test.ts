@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import type { Operation } from "../../src/protocol/operation-paths.ts";
 import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
-import { Lanes } from "./support/lanes.ts";
+import { Lanes, createReplicaAccount } from "./support/lanes.ts";
 import * as faults from "./support/faults.ts";
-import { createReplicaAccount } from "./support/replica-account.ts";
 
 /**
  * Two replicas of one Lease. Each has a separate ServiceAccount: the audit log distinguishes them.

@@ -14,6 +14,7 @@ import {
   type ObjectRef,
   SECRETS,
 } from "../../../src/operator/kube/resource.ts";
+import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
 import { Pushes } from "./pushes.ts";
 import { OPERATOR_NAMESPACE, SHOP, SimulatedOperator, valuesOf } from "./simulated-operator.ts";
@@ -64,6 +65,22 @@ export class SimulatedWorld extends SimulatedOperator {
       valueCacheBytes: 0,
       allowedSecretTypes: ["example.com/token"],
     });
+    await world.settle();
+    return world;
+  }
+
+  /**
+   * Starts an operator as {@link shop} does, with a VaultSecret that follows these keys of a vault
+   * that lists these secrets, and lets it work.
+   */
+  static async following(
+    listed: readonly Partial<SecretRecord>[],
+    data: Readonly<Record<string, string | Source>>,
+    spec: Followed = {},
+  ): Promise<SimulatedWorld> {
+    const world = await SimulatedWorld.shop();
+    world.vault().lists(...listed);
+    world.follow(data, spec);
     await world.settle();
     return world;
   }
