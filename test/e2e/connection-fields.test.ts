@@ -26,18 +26,7 @@ const token = z.object({
 });
 const tokenOf = (object: ObservedObject) => token.parse(object.status?.["token"]);
 
-const connection = (name: string, spec: object): object => ({
-  apiVersion: "vaultsync.dev/v1alpha1",
-  kind: "VaultConnection",
-  metadata: { name },
-  spec: {
-    url: world.vault.url,
-    email: ACCOUNT,
-    auth: { passwordSecretRef: { name: "vault-login" } },
-    refreshInterval: "5s",
-    ...spec,
-  },
-});
+const connection = (name: string, spec: object): object => world.anotherConnection(name, spec);
 
 /** A VaultSecret that reads the secret of the same name through a connection. */
 const through = (name: string, of: string): object => secretThrough(of, name, { password: name });

@@ -12,20 +12,8 @@ beforeAll(async () => {
   await world.ready("VaultConnection", "vault");
 });
 
-function connection(name: string, secret: string, more: object = {}): object {
-  return {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultConnection",
-    metadata: { name },
-    spec: {
-      url: world.vault.url,
-      email: ACCOUNT,
-      auth: { passwordSecretRef: { name: secret } },
-      refreshInterval: "5s",
-      ...more,
-    },
-  };
-}
+const connection = (name: string, secret: string, more: object = {}): object =>
+  world.anotherConnection(name, { auth: { passwordSecretRef: { name: secret } }, ...more });
 
 function login(
   name: string,

@@ -32,17 +32,9 @@ function withSpec(object: object, change: object): object {
   return { ...rest, spec: { ...spec, ...change } };
 }
 
-/** Returns another connection to a vault. */
-function connection(name: string, change: object): object {
-  const auth = { passwordSecretRef: { name: "vault-login" } };
-  const spec = { url: proxy.url, email: "ops@example.com", auth, refreshInterval: "5s", ...change };
-  return {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultConnection",
-    metadata: { name },
-    spec,
-  };
-}
+/** Returns another connection to a vault, by default through the proxy. */
+const connection = (name: string, change: object): object =>
+  world.anotherConnection(name, { url: proxy.url, ...change });
 
 const secretOf = (name: string, type?: string): object => ({
   apiVersion: "v1",

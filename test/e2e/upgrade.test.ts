@@ -9,7 +9,7 @@ import { reset } from "../faults/support/faults.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
-import { ACCOUNT, OPERATOR_USER, World } from "../lab/real/world.ts";
+import { OPERATOR_USER, World } from "../lab/real/world.ts";
 import {
   bytesOf,
   condition,
@@ -91,17 +91,7 @@ const established = (): Promise<string> =>
   kubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
 
 /** The connection through a proxy that can fail. */
-const proxied = (): object => ({
-  apiVersion: "vaultsync.dev/v1alpha1",
-  kind: "VaultConnection",
-  metadata: { name: "proxied" },
-  spec: {
-    url: proxy.url,
-    email: ACCOUNT,
-    auth: { passwordSecretRef: { name: "vault-login" } },
-    refreshInterval: "5s",
-  },
-});
+const proxied = (): object => world.anotherConnection("proxied", { url: proxy.url });
 
 beforeAll(async () => {
   plane = await startControlPlane();

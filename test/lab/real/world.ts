@@ -112,6 +112,17 @@ export class World implements AsyncDisposable {
     await this.apply(...vaultConnection("vault", spec));
   }
 
+  /** Another VaultConnection of {@link ACCOUNT} to the vault, with the same credentials Secret. */
+  anotherConnection(name: string, spec: object = {}) {
+    const auth = { passwordSecretRef: { name: "vault-login" } };
+    return {
+      apiVersion: "vaultsync.dev/v1alpha1",
+      kind: "VaultConnection",
+      metadata: { name },
+      spec: { url: this.vault.url, email: ACCOUNT, auth, refreshInterval: "5s", ...spec },
+    };
+  }
+
   /** Starts an operator for this namespace only: test files can run in parallel. */
   startOperator(args: readonly string[] = ["--no-leader-elect"]): Promise<OperatorProcess> {
     return this.startClusterOperator(["--namespaces", this.namespace, ...args]);

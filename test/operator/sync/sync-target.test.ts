@@ -8,8 +8,9 @@ import { WATCH_LAG_MS } from "../../../src/operator/controllers/outcome/own-writ
 async function synced(
   data: Readonly<Record<string, string>> = { password: "db" },
 ): Promise<SimulatedWorld> {
+  const names = [...new Set(Object.values(data))];
   const scene = await SimulatedWorld.following(
-    [...new Set(Object.values(data)).values().map((name) => ({ name }))],
+    names.map((name) => ({ name })),
     data,
   );
   expect(scene.condition("Ready")?.reason).toBe("Synced");
