@@ -4,8 +4,6 @@ import { loadavg, setPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { Redacted } from "../src/lib/redacted.ts";
-import { addUser } from "../src/vault/server/accounts/users.ts";
 import { VaultServerProcess } from "../test/lab/real/processes/vault-server-process.ts";
 import { storeKinds, StoreLocation } from "../test/lab/vault/store-location.ts";
 import { VaultClient } from "../test/lab/vault/vault-client.ts";
@@ -53,12 +51,7 @@ const SETTLE_MS = 2_000;
 const [ordinary, busy] = ["ordinary@example.com", "busy@example.com"];
 
 await using place = await StoreLocation.create(store);
-{
-  await using accounts = await place.open();
-  const cost = { memoryKib: 8, passes: 1, lanes: 1 };
-  for (const email of [ordinary, busy])
-    await addUser(accounts, email, new Redacted(email), Date.now(), cost);
-}
+await place.addAccounts([ordinary, busy]);
 await using server = await VaultServerProcess.start(place.args);
 using client = new VaultClient(server.url, ordinary, { keepAlive: true });
 await client.logIn(ordinary);

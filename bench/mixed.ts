@@ -4,10 +4,35 @@ import { measureArrivals } from "./arrivals.ts";
 import { measure, type Case, type Sample } from "./measure.ts";
 import { printTable, summary } from "./report.ts";
 import { saveResult } from "./result-file.ts";
-import type { BenchServer } from "./vault/bench-server.ts";
-import { mixedCase } from "./vault/mixed-case.ts";
+import type { BenchServer, BenchClient } from "./vault/bench-server.ts";
 import { startOpenBao } from "./vault/openbao-server.ts";
 import { startVaultsync } from "./vault/vaultsync-server.ts";
+
+/** Ten requests in their order: one unchanged list, one write, and values. */
+const requestAt: readonly ((client: BenchClient) => Promise<void>)[] = Array.from(
+  { length: 10 },
+  (_, index) => {
+    if (index === 0) return (client) => client.poll();
+    return index === 5 ? (client) => client.write() : (client) => client.read();
+  },
+);
+
+/**
+ * Returns the case of mixed requests, in turn on whatever clients run it. It is its own baseline.
+ */
+function mixedCase(server: BenchServer, name: string): Case {
+  let next = 0;
+  return {
+    name,
+    baseline: name,
+    concurrency: server.clients.length,
+    run: (worker) => {
+      const request = requestAt[next++ % requestAt.length]!;
+      return request(server.clients[worker]!);
+    },
+    cpuSeconds: () => server.cpuSeconds(),
+  };
+}
 
 const { values } = parseArgs({
   options: {

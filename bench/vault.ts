@@ -2,9 +2,46 @@ import { parseArgs } from "node:util";
 import { storeKinds } from "../test/lab/vault/store-location.ts";
 import { measureAll, printTable } from "./report.ts";
 import { saveResult } from "./result-file.ts";
-import { vaultCases } from "./vault-cases.ts";
 import { startOpenBao } from "./vault/openbao-server.ts";
-import { startVaultsync } from "./vault/vaultsync-server.ts";
+import { startVaultsync, type VaultsyncServer } from "./vault/vaultsync-server.ts";
+import type { Case } from "./measure.ts";
+import type { BenchClient, BenchServer } from "./vault/bench-server.ts";
+
+type Request = (client: BenchClient) => Promise<void>;
+
+const caseOf = (server: BenchServer, name: string, baseline: string, request: Request): Case => ({
+  name,
+  baseline,
+  concurrency: server.clients.length,
+  run: (worker) => request(server.clients[worker]!),
+  cpuSeconds: () => server.cpuSeconds(),
+});
+
+const alone = (measured: Case): Case => ({ ...measured, concurrency: 1 });
+
+/**
+ * Returns the cases to measure on a server, each followed by the same one on its peer, if that has
+ * it.
+ */
+function vaultCases(own: VaultsyncServer, peer: BenchServer | undefined): Case[] {
+  const both = (name: string, baseline: string, request: Request): Case[] => [
+    caseOf(own, name, baseline, request),
+    ...(peer === undefined ? [] : [caseOf(peer, `${peer.label}: ${name}`, name, request)]),
+  ];
+  const { listHuge } = own;
+  return [
+    ...both("healthz", "healthz", (client) => client.health()),
+    ...both("expose", "healthz", (client) => client.read()),
+    { name: "raw commits", baseline: "raw commits", ...own.rawCommits },
+    ...both("protect", "raw commits", (client) => client.write()),
+    caseOf(own, "list 10,000, unchanged", "healthz", (client) => client.poll()),
+    ...both("list 10,000, one client", "healthz", (client) => client.list()).map(alone),
+    ...both("list 10,000", "healthz", (client) => client.list()),
+    ...(listHuge === undefined
+      ? []
+      : [alone(caseOf(own, "list 100,000, one client", "healthz", listHuge))]),
+  ];
+}
 
 const { values } = parseArgs({
   options: {

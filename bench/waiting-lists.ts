@@ -3,9 +3,7 @@ import { readFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { Redacted } from "../src/lib/redacted.ts";
 import { operationPath } from "../src/protocol/operation-paths.ts";
-import { addUser } from "../src/vault/server/accounts/users.ts";
 import { VaultServerProcess } from "../test/lab/real/processes/vault-server-process.ts";
 import { storeKinds, StoreLocation } from "../test/lab/vault/store-location.ts";
 import { sendRequest, VaultClient } from "../test/lab/vault/vault-client.ts";
@@ -88,11 +86,7 @@ const accounts = Array.from(
   { length: Math.ceil(count / WAITING_PER_ACCOUNT) },
   (_, index) => `user${index}@example.com`,
 );
-{
-  await using store = await place.open();
-  const cheap = { memoryKib: 8, passes: 1, lanes: 1 };
-  for (const email of accounts) await addUser(store, email, new Redacted(email), Date.now(), cheap);
-}
+await place.addAccounts(accounts);
 await using server = await VaultServerProcess.start(place.args);
 const { pid, url } = server;
 const clients = accounts.map((email) => new VaultClient(url, email, { keepAlive: true }));

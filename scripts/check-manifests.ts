@@ -42,8 +42,7 @@ const overlays = join(root, "deploy/overlays");
 const all = async (): Promise<string[]> =>
   (await readdir(overlays)).map((overlay) => join(overlays, overlay));
 for (const directory of positionals.length > 0 ? positionals : await all()) {
-  const { code, stdout, stderr } = await plane.kubectl(["kustomize", directory]);
-  if (code !== 0) throw new Error(stderr);
-  report(basename(directory), "kube-score", await kubeScore(stdout));
-  report(basename(directory), "kubeconform", await kubeconform(stdout, schemas));
+  const manifests = await plane.kubectlOutput(["kustomize", directory]);
+  report(basename(directory), "kube-score", await kubeScore(manifests));
+  report(basename(directory), "kubeconform", await kubeconform(manifests, schemas));
 }

@@ -2,12 +2,14 @@ import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { Redacted } from "../../src/lib/redacted.ts";
-import { addUser } from "../../src/vault/server/accounts/users.ts";
 import type { openStore } from "../../src/vault/server/store/open-store.ts";
 import type { Store } from "../../src/vault/server/store/store.ts";
 import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
-import { StoreLocation, type StoreKind } from "../../test/lab/vault/store-location.ts";
+import {
+  addAccounts as addToStore,
+  StoreLocation,
+  type StoreKind,
+} from "../../test/lab/vault/store-location.ts";
 import { accountEmail, accountNames, type AttackCase } from "./attack-case.ts";
 import { Attacker } from "./attacker.ts";
 import { cases } from "./cases.ts";
@@ -20,7 +22,6 @@ import { logInAs } from "./site.ts";
 const HEAP_MIB = 256;
 /** Time in which a server that dies exits. */
 const DEATH_MS = 5_000;
-const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 
 export interface SceneOptions {
   readonly store: StoreKind;
@@ -51,7 +52,7 @@ async function addAccounts(
   emails: readonly string[],
 ): Promise<void> {
   await using store = await openWith(program, place);
-  for (const email of emails) await addUser(store, email, new Redacted(email), Date.now(), CHEAP);
+  await addToStore(store, emails);
 }
 
 /**

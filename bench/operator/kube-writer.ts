@@ -2,7 +2,7 @@ import { Agent, request } from "node:https";
 import { text } from "node:stream/consumers";
 import type { IncomingMessage } from "node:http";
 import type { ApiAccess, ApiResponse } from "../../test/lab/control-plane/api-request.ts";
-import { collection } from "../../test/lab/real/world.ts";
+import { collection } from "../../test/lab/real/resources.ts";
 
 /** Kinds of External Secrets Operator. */
 const esoKinds = ["ExternalSecret", "SecretStore"];

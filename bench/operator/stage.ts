@@ -1,27 +1,57 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { Redacted } from "../../src/lib/redacted.ts";
-import { addUser } from "../../src/vault/server/accounts/users.ts";
 import { hashPassword } from "../../src/vault/server/accounts/password-hasher.ts";
 import { terminalProgress, type Progress } from "../../test/lab/control-plane/progress.ts";
 import { startControlPlane, type OwnedControlPlane } from "../../test/lab/control-plane/start.ts";
+import { installOperator } from "../../test/lab/kube/install-crds.ts";
+import { secretThrough, vaultConnection } from "../../test/lab/real/resources.ts";
 import { SERVICE_ACCOUNT } from "../../test/lab/real/world.ts";
 import {
   OperatorProcess,
   type OperatorOptions,
 } from "../../test/lab/real/processes/operator-process.ts";
 import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
-import { StoreLocation } from "../../test/lab/vault/store-location.ts";
+import { CHEAP_HASH, StoreLocation } from "../../test/lab/vault/store-location.ts";
 import { VaultClient } from "../../test/lab/vault/vault-client.ts";
-import { podOptions } from "./as-in-pod.ts";
-import { KubeWriter, type KubeObject } from "./kube-writer.ts";
+import { KubeWriter } from "./kube-writer.ts";
 import { VALUE_KEY } from "./secret-watch.ts";
 import { StubVaultProcess } from "./stub-vault/stub-vault-process.ts";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SERVICE_ACCOUNT_DIRECTORY } from "../../src/operator/kube/credentials/load-credentials.ts";
+import type { ApiAccess } from "../../test/lab/control-plane/api-request.ts";
+import type { ProcessOptions } from "../../test/lab/real/processes/vaultsync-process.ts";
 
-/** Cheap parameters: the logins of a thousand accounts do not measure the hashing of passwords. */
-const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
-const API_VERSION = "vaultsync.dev/v1alpha1";
+/**
+ * Mounts the ServiceAccount for one process, in a separate mount namespace, and executes the rest
+ * of its arguments.
+ */
+const MOUNT = `mount -t tmpfs tmpfs /var/run && mkdir -p ${SERVICE_ACCOUNT_DIRECTORY} && mount --bind "$0" ${SERVICE_ACCOUNT_DIRECTORY} && exec "$@"`;
+
+/**
+ * Returns with what a process on this machine runs as in a pod: it finds its ServiceAccount where
+ * the kubelet mounts it, and Node limits its heap as it does in a container with so much memory.
+ * Requires user namespaces.
+ */
+async function podOptions(access: ApiAccess, directory: string, limitMiB: number) {
+  const account = await mkdtemp(join(directory, "service-account-"));
+  const files = { token: access.token, "ca.crt": access.ca, namespace: SERVICE_ACCOUNT.namespace };
+  for (const [name, content] of Object.entries(files))
+    await writeFile(join(account, name), content, { mode: 0o600 });
+  const { hostname, port } = new URL(access.server);
+  return {
+    env: {
+      KUBERNETES_SERVICE_HOST: hostname,
+      KUBERNETES_SERVICE_PORT: port,
+      NODE_ENV: "production",
+    },
+    through: ["unshare", "--map-root-user", "--mount", "sh", "-c", MOUNT, account],
+    // What Node 26 derives from a limit of the container: half of it for old objects, and a 128th
+    // for each half of the young ones.
+    nodeArgs: [`--max-old-space-size=${limitMiB / 2}`, `--max-semi-space-size=${limitMiB / 128}`],
+  } satisfies ProcessOptions;
+}
 
 interface ConnectionSpec {
   readonly email: string;
@@ -99,16 +129,7 @@ export class Stage implements AsyncDisposable {
         : await startVault(place, accounts, password),
     );
     const plane = running.use(await startControlPlane({ progress }));
-    const steps = [
-      ["apply", "-k", "crds"],
-      ["apply", "-k", "deploy/cluster"],
-      ["apply", "-k", "deploy/base"],
-      ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"],
-    ];
-    for (const args of steps) {
-      const { code, stderr } = await plane.kubectl(args);
-      if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-    }
+    await installOperator(plane);
     progress.note("control plane and vault are ready");
     return new Stage({ plane, vault, place, progress, password, running: running.move() });
   }
@@ -123,25 +144,14 @@ export class Stage implements AsyncDisposable {
 
   /** Creates connections in a namespace, all with the same password. */
   async connections(namespace: string, specs: ReadonlyMap<string, ConnectionSpec>): Promise<void> {
-    const login = (name: string): KubeObject => ({
-      kind: "Secret",
-      apiVersion: "v1",
-      metadata: { name: `${name}-login` },
-      type: "vaultsync.dev/credentials",
-      stringData: { password: this.#password },
-    });
-    const connection = ([name, spec]: readonly [string, ConnectionSpec]): KubeObject => ({
-      kind: "VaultConnection",
-      apiVersion: API_VERSION,
-      metadata: { name },
-      spec: {
-        url: this.vault.url,
-        ...spec,
-        auth: { passwordSecretRef: { name: `${name}-login` } },
-      },
-    });
-    await this.kube.create(namespace, [...specs.keys()].map(login));
-    await this.kube.create(namespace, [...specs].map(connection));
+    const objects = [...specs].map(([name, spec]) =>
+      vaultConnection(name, { url: this.vault.url, ...spec, password: this.#password }),
+    );
+    for (const kind of [0, 1] as const)
+      await this.kube.create(
+        namespace,
+        objects.map((pair) => pair[kind]),
+      );
   }
 
   /** Stores the first value of each name in the vault. */
@@ -158,15 +168,7 @@ export class Stage implements AsyncDisposable {
   async secrets(namespace: string, connection: string, names: readonly string[]): Promise<void> {
     await this.kube.create(
       namespace,
-      names.map((name) => ({
-        kind: "VaultSecret",
-        apiVersion: API_VERSION,
-        metadata: { name },
-        spec: {
-          connectionRef: { name: connection },
-          data: [{ secretKey: VALUE_KEY, remoteRef: { key: name } }],
-        },
-      })),
+      names.map((name) => secretThrough(connection, name, { [VALUE_KEY]: name })),
     );
   }
 
@@ -232,7 +234,7 @@ export class Stage implements AsyncDisposable {
   /** Changes the password of an account in the vault and ends its tokens. */
   async rotatePassword(email: string): Promise<void> {
     await using store = await this.#place.open();
-    const passwordHash = await hashPassword(randomBytes(12).toString("hex"), CHEAP);
+    const passwordHash = await hashPassword(randomBytes(12).toString("hex"), CHEAP_HASH);
     await store.write(async ({ users, tokens }) => {
       await users.setPasswordHash({ email, passwordHash });
       await tokens.removeOf(email);
@@ -249,9 +251,7 @@ async function startVault(
   accounts: readonly string[],
   password: string,
 ): Promise<VaultServerProcess> {
-  await using store = await place.open();
-  for (const email of accounts)
-    await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  await place.addAccounts(accounts, password);
   // --dev raises the rate limits of the vault.
   return VaultServerProcess.start(["--dev", ...place.args]);
 }

@@ -1,13 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { Redacted } from "../../src/lib/redacted.ts";
-import { addUser } from "../../src/vault/server/accounts/users.ts";
 import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
 import { insertPostgresSecrets, insertSecrets } from "../../test/lab/vault/insert-secrets.ts";
 import { StoreLocation, type StoreKind } from "../../test/lab/vault/store-location.ts";
 import { VaultClient } from "../../test/lab/vault/vault-client.ts";
 import { cpuSeconds, cpuSecondsWithChildren } from "../operator/process-usage.ts";
 import type { Case } from "../measure.ts";
-import { openRawCommits } from "../raw-commits.ts";
 import {
   expectResponse,
   expectStatus,
@@ -16,8 +13,44 @@ import {
   type BenchContent,
   type BenchServer,
 } from "./bench-server.ts";
+import { DatabaseSync } from "node:sqlite";
+import { Pool } from "pg";
 
-const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
+interface RawCommits extends AsyncDisposable {
+  /** Inserts one row in its own transaction. */
+  commit(): Promise<void>;
+}
+
+/**
+ * Opens the baseline of durable writes: the same database and durability without a vault, rows of
+ * the size of a small secret.
+ */
+async function openRawCommits(kind: StoreKind, location: string): Promise<RawCommits> {
+  const row = randomBytes(400);
+  if (kind === "sqlite") {
+    const database = new DatabaseSync(`${location}.raw`);
+    database.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE raw (id INTEGER PRIMARY KEY, bytes BLOB)",
+    );
+    const insert = database.prepare("INSERT INTO raw (bytes) VALUES (?)");
+    return {
+      commit: async () => void insert.run(row),
+      [Symbol.asyncDispose]: async () => database.close(),
+    };
+  }
+  const pool = new Pool({ connectionString: location, max: 10 });
+  await pool.query("CREATE TABLE raw (id bigserial PRIMARY KEY, bytes bytea)");
+  return {
+    commit: async () =>
+      void (await pool.query({
+        name: "raw",
+        text: "INSERT INTO raw (bytes) VALUES ($1)",
+        values: [row],
+      })),
+    [Symbol.asyncDispose]: () => pool.end(),
+  };
+}
+
 const HUGE = "huge@example.com";
 const labels = { sqlite: "SQLite", postgres: "PostgreSQL" };
 
@@ -31,9 +64,7 @@ export interface VaultsyncServer extends BenchServer {
 
 async function addAccounts(place: StoreLocation, emails: readonly string[]): Promise<string> {
   const password = randomBytes(12).toString("hex");
-  await using store = await place.open();
-  for (const email of emails)
-    await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  await place.addAccounts(emails, password);
   return password;
 }
 

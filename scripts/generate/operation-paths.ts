@@ -12,7 +12,7 @@ function entries(definitions: Readonly<Record<string, { readonly path: string }>
  * and texts.
  */
 export function operationPaths(): string {
-  return `// Generated from src/protocol/operations/ and session-operations/ by npm run generate. Do not edit.
+  return `// Generated from src/protocol/operations/ and session-operations.ts by npm run generate. Do not edit.
 
 /**
  * Path of every operation, relative to the vault's base address. All are POST. Kept apart from the

@@ -1,4 +1,4 @@
-// Generated from src/protocol/operations/ and session-operations/ by npm run generate. Do not edit.
+// Generated from src/protocol/operations/ and session-operations.ts by npm run generate. Do not edit.
 
 /**
  * Path of every operation, relative to the vault's base address. All are POST. Kept apart from the

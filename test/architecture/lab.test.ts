@@ -18,7 +18,7 @@ describe("test/lab", () => {
   });
 
   test.each<[string, string]>([
-    ["bench/operator.ts", "test/faults/support/farm.ts"],
+    ["bench/operator.ts", "test/faults/support/lanes.ts"],
     ["demo/main.ts", "test/e2e/support/install.ts"],
     ["test/lab/real/world.ts", "demo/story.ts"],
     ["test/lab/real/world.ts", "test/e2e/support/install.ts"],

@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../lab/assertions/failure-of.ts";
-import { listSoon } from "../lab/vault/scripted-vault.ts";
+import { listSoon, recordOf, textOf } from "../lab/vault/scripted-vault.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
+import type { VaultResponse } from "../lab/vault/vault-client.ts";
 import {
   observeConnection,
   passwordSource,
@@ -12,125 +14,49 @@ import {
 } from "../lab/vault/vault-connection.ts";
 import { pump } from "../lab/clock/pump.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
-import { formatScope } from "../../src/protocol/format-scope.ts";
-import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { unlimitedScope } from "../../src/protocol/scope.ts";
-import { startVaultServer, type VaultServer } from "../../src/vault/server/vault-server.ts";
-import type { FileRecord, SecretRecord } from "../../src/operator/vault-client/connection.ts";
+import type { FileRecord } from "../../src/operator/vault-client/connection.ts";
 
 const signal = new AbortController().signal;
 const email = "ann@example.com";
 
-/** The reference server with an account that stores secrets and files. */
-class World {
-  readonly clock: VirtualClock;
-  readonly server: VaultServer;
-  #token = "";
-
-  constructor(server: VaultServer, clock: VirtualClock) {
-    this.server = server;
-    this.clock = clock;
-  }
-
-  get password(): string {
-    return this.server.users[0]?.password.reveal() ?? "";
-  }
-
-  async logIn(): Promise<void> {
-    const body = {
-      password: this.password,
-      scope: formatScope(unlimitedScope),
-      expiration_hours: 10_000,
-    };
-    const response = await this.#post(operationPath.generate_access_token, body);
-    if (typeof response !== "object" || response === null || !("access_token" in response))
-      throw new Error("no token");
-    this.#token = String(response.access_token);
-  }
-
-  async protect(key_name: string, key_value: string, more: object = {}): Promise<void> {
-    await this.#post(operationPath.protect, { key_name, key_value, ...more });
-  }
-
-  async upload(filename: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-    const form = new FormData();
-    form.append("file", new Blob([bytes]), filename);
-    const headers = { authorization: this.#token, email, CountOfFiles: "1" };
-    const response = await fetch(this.server.url + operationPath.protect_file, {
-      method: "POST",
-      headers,
-      body: form,
-    });
-    if (!response.ok) throw new Error(`unexpected status ${response.status}`);
-  }
-
-  /** Opens a connection and waits for its first list. */
-  connect(options: Partial<ObserveOptions> = {}): Promise<ObservedConnection> {
-    const credentials = passwordSource(() => this.password);
-    return untilHealthy(
-      observeConnection({
-        url: this.server.url,
-        email,
-        credentials,
-        ...options,
-        clock: this.clock,
-      }),
-    );
-  }
-
-  async #post(path: string, body: object): Promise<unknown> {
-    const headers = {
-      "content-type": "application/json",
-      ...(this.#token && { authorization: this.#token }),
-    };
-    const response = await fetch(this.server.url + path, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ email, ...body }),
-    });
-    if (!response.ok) throw new Error(`unexpected status ${response.status}`);
-    return response.json();
-  }
+async function stored(response: Promise<VaultResponse>): Promise<void> {
+  expect((await response).status).toBe(200);
 }
 
-async function world(): Promise<World> {
+/** Starts the reference server, with an account that stores secrets and files. */
+async function started() {
   const clock = new VirtualClock();
-  const server = await startVaultServer({
-    listen: { host: "127.0.0.1", port: 0 },
-    data: ":memory:",
-    dev: { users: [email] },
+  const vault = await TestVault.start({ emails: [email], clock });
+  onTestFinished(() => vault[Symbol.asyncDispose]());
+  const client = await vault.client(email, undefined, 10_000);
+  return {
     clock,
-  });
-  onTestFinished(() => server[Symbol.asyncDispose]());
-  const made = new World(server, clock);
-  await made.logIn();
-  return made;
-}
-
-function secretOf({ connection }: ObservedConnection, name: string): SecretRecord {
-  return connection.snapshot!.secrets(name)[0]!;
+    protect: (key_name: string, key_value: string, more: object = {}): Promise<void> =>
+      stored(client.call("protect", { key_name, key_value, ...more })),
+    upload: (filename: string, bytes: Uint8Array): Promise<void> =>
+      stored(client.upload([{ filename, bytes }])),
+    /** Opens a connection and waits for its first list. */
+    connect(options: Partial<ObserveOptions> = {}): Promise<ObservedConnection> {
+      const credentials = passwordSource(vault.passwords.get(email) ?? "");
+      return untilHealthy(
+        observeConnection({ url: vault.url, email, credentials, ...options, clock }),
+      );
+    },
+  };
 }
 
 function fileOf({ connection }: ObservedConnection, name: string): FileRecord {
   return connection.snapshot!.file(name)!;
 }
 
-async function text(
-  observed: ObservedConnection,
-  name: string,
-  version: number,
-): Promise<[string, number]> {
-  const read = await observed.connection.reader(secretOf(observed, name))(version, signal);
-  return [Buffer.from(read.bytes.reveal()).toString(), read.version];
-}
-
 test("follows a secret through its versions and keeps reading a pinned one", async () => {
-  const vault = await world();
+  const vault = await started();
   await vault.protect("shop-db", "canary-one", {
     metadata: { description: "orders", custom: { a: [1] } },
   });
   const observed = await vault.connect({ references: referencesTo(["shop-db"]) });
-  expect(secretOf(observed, "shop-db")).toMatchObject({
+  expect(recordOf(observed, "shop-db")).toMatchObject({
     owner: email,
     version: 1,
     shared: false,
@@ -138,17 +64,17 @@ test("follows a secret through its versions and keeps reading a pinned one", asy
     expiresAt: vault.clock.now() + 10 * 86_400_000,
     deleteAt: vault.clock.now() + 525_600_000 * 60_000,
   });
-  expect(await text(observed, "shop-db", 1)).toEqual(["canary-one", 1]);
+  expect(await textOf(observed, "shop-db", 1)).toEqual(["canary-one", 1]);
   await vault.protect("shop-db", "canary-two");
   await listSoon(observed);
   await expect.poll(() => observed.changes).toHaveLength(2);
-  expect(secretOf(observed, "shop-db").version).toBe(2);
-  expect(await text(observed, "shop-db", 2)).toEqual(["canary-two", 2]);
-  expect(await text(observed, "shop-db", 1)).toEqual(["canary-one", 1]);
+  expect(recordOf(observed, "shop-db").version).toBe(2);
+  expect(await textOf(observed, "shop-db", 2)).toEqual(["canary-two", 2]);
+  expect(await textOf(observed, "shop-db", 1)).toEqual(["canary-one", 1]);
 });
 
 test("an unchanged list returns 304 for its entity tag", async () => {
-  const vault = await world();
+  const vault = await started();
   await vault.protect("a", "canary");
   const observed = await vault.connect();
   await listSoon(observed);
@@ -162,7 +88,7 @@ test("an unchanged list returns 304 for its entity tag", async () => {
 });
 
 test("a change ends the held list, and an idle connection sends one list per 50 s", async () => {
-  const vault = await world();
+  const vault = await started();
   await vault.protect("a", "canary-one");
   const observed = await vault.connect({ follow: "Auto" });
   const lists = (): number =>
@@ -174,14 +100,14 @@ test("a change ends the held list, and an idle connection sends one list per 50 
   expect(observed.clock.monotonic()).toBeGreaterThan(300_000);
   const before = observed.clock.monotonic();
   await vault.protect("a", "canary-two");
-  await expect.poll(() => secretOf(observed, "a").version).toBe(2);
+  await expect.poll(() => recordOf(observed, "a").version).toBe(2);
   expect(observed.clock.monotonic()).toBe(before);
   expect(observed.changes).toHaveLength(2);
   expect(observed.healths.map(({ state }) => state)).toEqual(["healthy"]);
 });
 
 test("a secret leaves the snapshot at its delete time", async () => {
-  const vault = await world();
+  const vault = await started();
   await vault.protect("short", "canary", { delete_time: 1 });
   const observed = await vault.connect({
     refreshIntervalMs: 3_600_000,
@@ -196,7 +122,7 @@ test("a secret leaves the snapshot at its delete time", async () => {
 });
 
 test("downloads return the exact bytes of each version", async () => {
-  const vault = await world();
+  const vault = await started();
   const [first, second] = [Uint8Array.from(randomBytes(100_000)), Uint8Array.from([0, 255])];
   await vault.upload("blob.bin", first);
   await vault.upload("blob.bin", second);
@@ -218,7 +144,7 @@ test("downloads return the exact bytes of each version", async () => {
 });
 
 test("secret values return byte for byte", async () => {
-  const vault = await world();
+  const vault = await started();
   const values = [
     "",
     " ",
@@ -234,11 +160,11 @@ test("secret values return byte for byte", async () => {
     references: referencesTo(values.map((_, at) => `value-${at}`)),
   });
   for (const [at, each] of values.entries())
-    expect(await text(observed, `value-${at}`, 1)).toEqual([each, 1]);
+    expect(await textOf(observed, `value-${at}`, 1)).toEqual([each, 1]);
 });
 
 test("the connection refreshes its token beyond its lifetime", async () => {
-  const vault = await world();
+  const vault = await started();
   const observed = await vault.connect({
     tokenLifetimeMs: 3_600_000,
     refreshIntervalMs: 30 * 60_000,
@@ -256,7 +182,7 @@ test("the connection refreshes its token beyond its lifetime", async () => {
 });
 
 test("a narrowed scope lists its secrets, including names with commas and stars", async () => {
-  const vault = await world();
+  const vault = await started();
   const names = ["plain", "a,b:c d%2A", "*", "all", "größe 😀"];
   for (const name of [...names, "other"]) await vault.protect(name, `canary ${name}`);
   const observed = await vault.connect({
@@ -265,17 +191,17 @@ test("a narrowed scope lists its secrets, including names with commas and stars"
   });
   expect(observed.connection.snapshot?.secretCount).toBe(names.length);
   expect(observed.changes).toEqual([{ secrets: [...names].sort(), files: [] }]);
-  for (const name of names) expect(await text(observed, name, 1)).toEqual([`canary ${name}`, 1]);
-  const foreign = { ...secretOf(observed, "plain"), name: "other" };
+  for (const name of names) expect(await textOf(observed, name, 1)).toEqual([`canary ${name}`, 1]);
+  const foreign = { ...recordOf(observed, "plain"), name: "other" };
   const failure = await failureOf(observed.connection.reader(foreign)(1, signal));
   expect(failure).toMatchObject({ kind: "permanent", code: "out_of_scope" });
 });
 
 test("reading an unknown version fails with version_not_found", async () => {
-  const vault = await world();
+  const vault = await started();
   await vault.protect("a", "canary");
   const observed = await vault.connect();
-  expect(await failureOf(text(observed, "a", 7))).toMatchObject({
+  expect(await failureOf(textOf(observed, "a", 7))).toMatchObject({
     kind: "permanent",
     code: "version_not_found",
   });

@@ -17,7 +17,7 @@ const namespace = "shop";
 const app = { namespace, name: "app" };
 
 /** Everything that an event may change. */
-interface Stage {
+interface Given {
   readonly scene: SimulatedWorld;
   readonly vault: SimulatedVault;
   readonly values: Values;
@@ -36,34 +36,34 @@ const protect = (vault: SimulatedVault, name: string, more: object = {}): object
     ...more,
   });
 const encoded = (text: string): string => Buffer.from(text).toString("base64");
-const remove = ({ vault }: Stage, ...names: readonly string[]): void => {
+const remove = ({ vault }: Given, ...names: readonly string[]): void => {
   for (const key_name of names) vault.act(ACCOUNT, "delete", { email: ACCOUNT, key_name });
 };
-const expire = ({ vault, values }: Stage, ...names: readonly string[]): void => {
+const expire = ({ vault, values }: Given, ...names: readonly string[]): void => {
   for (const name of names) protect(vault, name, { ...valueOf(values, name), delete_time: 2 });
 };
-const reclassify = ({ vault }: Stage, ...names: readonly string[]): void => {
+const reclassify = ({ vault }: Given, ...names: readonly string[]): void => {
   for (const name of names) protect(vault, name, { metadata: { environment_type: "prod" } });
 };
 /** Creates another Secret of a user. */
-const withOther = (stage: Stage): Stage => {
+const withOther = (given: Given): Given => {
   const metadata = { namespace, name: "other" };
-  stage.scene.server.create(SECRETS, {
+  given.scene.server.create(SECRETS, {
     apiVersion: "v1",
     kind: "Secret",
     metadata,
     data: { own: encoded("own") },
   });
-  return stage;
+  return given;
 };
-const patchSpec = (stage: Stage, spec: object): Stage => {
-  const { resourceVersion } = stage.scene.server.get(vaultSecretKind, app).metadata;
-  stage.scene.server.patch(vaultSecretKind, { ...app, resourceVersion }, { spec });
-  return stage;
+const patchSpec = (given: Given, spec: object): Given => {
+  const { resourceVersion } = given.scene.server.get(vaultSecretKind, app).metadata;
+  given.scene.server.patch(vaultSecretKind, { ...app, resourceVersion }, { spec });
+  return given;
 };
 
 /** The events, by the first cell of their rows. */
-const events: Readonly<Record<string, (stage: Stage) => unknown>> = {
+const events: Readonly<Record<string, (given: Given) => unknown>> = {
   "a source has a new version": ({ vault }) => void protect(vault, "a", { key_value: "newer" }),
   "the vault does not respond": ({ vault }) => vault.setDown(true),
   "the vault rejects the password": ({ vault }) => {
@@ -78,18 +78,18 @@ const events: Readonly<Record<string, (stage: Stage) => unknown>> = {
   "a user deletes the resource": ({ scene }) => scene.server.delete(vaultSecretKind, app),
   "a user deletes the connection": ({ scene }) =>
     scene.server.delete(vaultConnectionKind, { namespace, name: "vault" }),
-  "the spec names another target": (stage) => patchSpec(stage, { target: { name: "other" } }),
-  "the spec omits a key": (stage) => patchSpec(stage, { data: [dataOf("b")] }),
+  "the spec names another target": (given) => patchSpec(given, { target: { name: "other" } }),
+  "the spec omits a key": (given) => patchSpec(given, { data: [dataOf("b")] }),
   ...Object.fromEntries(
     ["Owner", "Orphan", "Merge"].flatMap((creationPolicy) => {
       const becomes = `the policy becomes \`${creationPolicy}\``;
-      const change = (stage: Stage): Stage => patchSpec(stage, { target: { creationPolicy } });
-      const rename = (stage: Stage): Stage =>
-        patchSpec(stage, { target: { creationPolicy, name: "other" } });
-      const then = (event: string) => async (stage: Stage) => {
-        change(stage);
-        await stage.scene.clock.advance(MINUTE);
-        await events[event]?.(stage);
+      const change = (given: Given): Given => patchSpec(given, { target: { creationPolicy } });
+      const rename = (given: Given): Given =>
+        patchSpec(given, { target: { creationPolicy, name: "other" } });
+      const then = (event: string) => async (given: Given) => {
+        change(given);
+        await given.scene.clock.advance(MINUTE);
+        await events[event]?.(given);
       };
       const isMerge = creationPolicy === "Merge";
       return [
@@ -101,7 +101,7 @@ const events: Readonly<Record<string, (stage: Stage) => unknown>> = {
               [`${becomes}, then the spec omits a key`, then("the spec omits a key")],
               [
                 `${becomes}, and the spec names an object of a user`,
-                (stage: Stage) => rename(withOther(stage)),
+                (given: Given) => rename(withOther(given)),
               ],
               [`${becomes}, and the spec names an object that does not exist`, rename],
             ]
@@ -110,20 +110,20 @@ const events: Readonly<Record<string, (stage: Stage) => unknown>> = {
     }),
   ),
   "the operator restarts": ({ scene }) => scene.restart(),
-  "one source is removed at its deadline": (stage) => expire(stage, "a"),
-  "the last source is removed at its deadline": (stage) => expire(stage, "a", "b"),
-  "one source is deleted, or no longer shared": (stage) => remove(stage, "a"),
-  "the last source is deleted, or no longer shared": (stage) => remove(stage, "a", "b"),
-  "one source is removed at its deadline while the other one is missing": (stage) => {
-    remove(stage, "b");
-    expire(stage, "a");
+  "one source is removed at its deadline": (given) => expire(given, "a"),
+  "the last source is removed at its deadline": (given) => expire(given, "a", "b"),
+  "one source is deleted, or no longer shared": (given) => remove(given, "a"),
+  "the last source is deleted, or no longer shared": (given) => remove(given, "a", "b"),
+  "one source is removed at its deadline while the other one is missing": (given) => {
+    remove(given, "b");
+    expire(given, "a");
   },
-  "one source is removed at its deadline, with `whenRemoved: Retain`": (stage) =>
-    expire(patchSpec(stage, { target: { whenRemoved: "Retain" } }), "a"),
-  "one source is deleted, or no longer shared, with `whenMissing: Delete`": (stage) =>
-    remove(patchSpec(stage, { target: { whenMissing: "Delete" } }), "a"),
-  "one source no longer has the metadata": (stage) => reclassify(stage, "a"),
-  "the last source no longer has the metadata": (stage) => reclassify(stage, "a", "b"),
+  "one source is removed at its deadline, with `whenRemoved: Retain`": (given) =>
+    expire(patchSpec(given, { target: { whenRemoved: "Retain" } }), "a"),
+  "one source is deleted, or no longer shared, with `whenMissing: Delete`": (given) =>
+    remove(patchSpec(given, { target: { whenMissing: "Delete" } }), "a"),
+  "one source no longer has the metadata": (given) => reclassify(given, "a"),
+  "the last source no longer has the metadata": (given) => reclassify(given, "a", "b"),
 };
 
 const { cert: b, keyPem: a } = certificate("shop", { hosts: ["shop"] });
@@ -180,7 +180,7 @@ const policies: Readonly<Record<string, Policy>> = {
 async function synced(
   scene: SimulatedWorld,
   { spec = {}, target = {}, values = {} }: Policy,
-): Promise<Stage> {
+): Promise<Given> {
   const vault = scene.addFileVault(namespace, [], {});
   for (const name of ["a", "b"]) protect(vault, name, valueOf(values, name));
   if ("creationPolicy" in target && target.creationPolicy === "Merge")
@@ -228,7 +228,7 @@ function outcome(before: KubeObject | undefined, after: KubeObject | undefined):
   return before?.metadata.uid === after.metadata.uid ? "unchanged" : "created again";
 }
 
-function reasonOf({ scene }: Stage): string {
+function reasonOf({ scene }: Given): string {
   const object = scene.server.find(vaultSecretKind, app);
   if (object === undefined) return "";
   return scene.condition("Ready", "app", namespace)?.reason ?? "none";
@@ -252,11 +252,11 @@ async function cell(event: string, policy: string): Promise<string> {
   const [happens, under] = [events[event], policies[policy]];
   if (happens === undefined || under === undefined)
     throw new Error(`unknown row or column: ${event}, ${policy}`);
-  const stage = await synced(scene, under);
+  const given = await synced(scene, under);
   const before = scene.server.find(SECRETS, app);
-  await happens(stage);
+  await happens(given);
   await scene.clock.advance(12 * MINUTE);
-  const reason = reasonOf(stage);
+  const reason = reasonOf(given);
   return `${outcome(before, scene.server.find(SECRETS, app))}${otherOutcome(scene)}${reason === "" ? "" : `; ${reason}`}`;
 }
 
@@ -264,8 +264,8 @@ interface HandedOver {
   /** The object has a key that the spec does not have. */
   readonly hasMore?: true;
   readonly confirmed?: string;
-  readonly before?: (stage: Stage) => void;
-  readonly after?: (stage: Stage) => void;
+  readonly before?: (given: Given) => void;
+  readonly after?: (given: Given) => void;
 }
 const MORE = "it has a key that the spec does not have";
 const objects: Readonly<Record<string, HandedOver>> = {
@@ -278,15 +278,15 @@ const objects: Readonly<Record<string, HandedOver>> = {
     after: ({ scene }) => void scene.server.patch(SECRETS, app, { data: { more: null } }),
   },
   "it has no other key, and the vault has removed all sources before": {
-    before: (stage) => expire(stage, "a"),
+    before: (given) => expire(given, "a"),
   },
 };
 
 /** Returns what becomes of an object of a user that is handed over. */
 async function adoption({ hasMore, confirmed, before, after }: HandedOver): Promise<string> {
   await using scene = new SimulatedWorld();
-  const stage = { scene, vault: scene.addFileVault(namespace, [], {}), values: {} };
-  protect(stage.vault, "a");
+  const given = { scene, vault: scene.addFileVault(namespace, [], {}), values: {} };
+  protect(given.vault, "a");
   const data = { a: encoded("theirs"), ...(hasMore && { more: encoded("more") }) };
   const secret = scene.server.create(SECRETS, {
     apiVersion: "v1",
@@ -303,16 +303,16 @@ async function adoption({ hasMore, confirmed, before, after }: HandedOver): Prom
   });
   scene.start();
   await scene.clock.advance(MINUTE);
-  before?.(stage);
+  before?.(given);
   await scene.clock.advance(12 * MINUTE);
   const confirm = confirmed === undefined ? {} : { "vaultsync.dev/confirm-removals": confirmed };
   scene.server.patch(SECRETS, app, {
     metadata: { annotations: { "vaultsync.dev/adopt": "VaultSecret/app", ...confirm } },
   });
   await scene.clock.advance(MINUTE);
-  after?.(stage);
+  after?.(given);
   await scene.clock.advance(MINUTE);
-  return `${outcome(secret, scene.server.find(SECRETS, app))}; ${reasonOf(stage)}`;
+  return `${outcome(secret, scene.server.find(SECRETS, app))}; ${reasonOf(given)}`;
 }
 
 /** Returns the rows of every table of the page whose first column is headed "Event". */

@@ -3,7 +3,8 @@ import type { ConnectionProxy } from "../lab/control-plane/connection-proxy.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import type { OperatorProcess } from "../lab/real/processes/operator-process.ts";
-import { condition, OPERATOR_USER, vaultSecret, World } from "../lab/real/world.ts";
+import { OPERATOR_USER, World } from "../lab/real/world.ts";
+import { condition, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * Cost of the operator in requests, counted at the vault and at the API server instead of by the

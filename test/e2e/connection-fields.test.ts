@@ -1,15 +1,22 @@
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { TestVault } from "../lab/vault/test-vault.ts";
-import { ACCOUNT, bytesOf, condition, type ObservedObject, vaultPush } from "../lab/real/world.ts";
-import { useWorld } from "./support/use-world.ts";
+import { ACCOUNT, World } from "../lab/real/world.ts";
+import {
+  bytesOf,
+  condition,
+  type ObservedObject,
+  vaultPush,
+  secretThrough,
+  isReady,
+} from "../lab/real/resources.ts";
 
 /**
  * The fields of a VaultConnection that other tests of this folder do not set, and what each
  * changes.
  */
 const OTHER = "other@example.com";
-const world = await useWorld({ vault: await TestVault.start({ emails: [ACCOUNT, OTHER] }) });
+const world = await World.ofFile({ vault: await TestVault.start({ emails: [ACCOUNT, OTHER] }) });
 beforeAll(() => world.startOperator());
 
 const token = z.object({
@@ -18,31 +25,11 @@ const token = z.object({
   scope: z.string().optional(),
 });
 const tokenOf = (object: ObservedObject) => token.parse(object.status?.["token"]);
-const isReady = (object: ObservedObject): boolean => condition(object, "Ready")?.status === "True";
 
-const connection = (name: string, spec: object): object => ({
-  apiVersion: "vaultsync.dev/v1alpha1",
-  kind: "VaultConnection",
-  metadata: { name },
-  spec: {
-    url: world.vault.url,
-    email: ACCOUNT,
-    auth: { passwordSecretRef: { name: "vault-login" } },
-    refreshInterval: "5s",
-    ...spec,
-  },
-});
+const connection = (name: string, spec: object): object => world.anotherConnection(name, spec);
 
 /** A VaultSecret that reads the secret of the same name through a connection. */
-function through(name: string, of: string): object {
-  const data = [{ secretKey: "password", remoteRef: { key: name } }];
-  return {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultSecret",
-    metadata: { name },
-    spec: { connectionRef: { name: of }, data },
-  };
-}
+const through = (name: string, of: string): object => secretThrough(of, name, { password: name });
 
 test("scope: only secrets with these attributes and names are listed", async () => {
   const metadata = {
@@ -56,13 +43,7 @@ test("scope: only secrets with these attributes and names are listed", async () 
     await world.protect(`scoped-${name}`, world.canaries.text(name), {
       metadata: { ...metadata, [name]: "another" },
     });
-  const data = [{ secretKey: "password", remoteRef: { key: "scoped-cloud_type" } }];
-  const kind = {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultSecret",
-    metadata: { name: "excluded" },
-  };
-  const excluded = { ...kind, spec: { connectionRef: { name: "scoped" }, data } };
+  const excluded = secretThrough("scoped", "excluded", { password: "scoped-cloud_type" });
   const scope = {
     cloudType: ["aws"],
     environmentType: ["prod"],

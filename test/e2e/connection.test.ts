@@ -1,31 +1,19 @@
 import { beforeAll, expect, test } from "vitest";
-import { ACCOUNT, bytesOf, condition, vaultSecret } from "../lab/real/world.ts";
-import { useWorld } from "./support/use-world.ts";
+import { ACCOUNT, World } from "../lab/real/world.ts";
+import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * Conditions of a VaultConnection that cannot be used, and its recovery once the cause is fixed.
  */
-const world = await useWorld();
+const world = await World.ofFile();
 beforeAll(async () => {
   await world.startOperator();
   // The login of this connection is complete and not counted below.
   await world.ready("VaultConnection", "vault");
 });
 
-function connection(name: string, secret: string, more: object = {}): object {
-  return {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultConnection",
-    metadata: { name },
-    spec: {
-      url: world.vault.url,
-      email: ACCOUNT,
-      auth: { passwordSecretRef: { name: secret } },
-      refreshInterval: "5s",
-      ...more,
-    },
-  };
-}
+const connection = (name: string, secret: string, more: object = {}): object =>
+  world.anotherConnection(name, { auth: { passwordSecretRef: { name: secret } }, ...more });
 
 function login(
   name: string,

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { World } from "../lab/real/world.ts";
 import {
   bytesOf,
   condition,
   type ObservedObject,
   vaultFile,
   vaultSecret,
-  World,
-} from "../lab/real/world.ts";
+} from "../lab/real/resources.ts";
 
 /**
  * Content that a spec makes of the values and names of a vault, on a real API server and a real

@@ -4,7 +4,8 @@ import { startApiProxy } from "../faults/support/api-proxy.ts";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { certificate } from "../lab/certificates.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
-import { ACCOUNT, vaultSecret, World } from "../lab/real/world.ts";
+import { ACCOUNT, World } from "../lab/real/world.ts";
+import { vaultSecret } from "../lab/real/resources.ts";
 
 /** `vaultsync doctor` on set-ups that are broken in one way each. No operator runs. */
 let world: World;

@@ -6,10 +6,10 @@ import {
   type ObservedObject,
   vaultFile,
   vaultSecret,
-} from "../lab/real/world.ts";
-import { useWorld } from "./support/use-world.ts";
+} from "../lab/real/resources.ts";
+import { World } from "../lab/real/world.ts";
 
-const world = await useWorld();
+const world = await World.ofFile();
 beforeAll(async () => {
   await world.startOperator();
 });

@@ -5,14 +5,14 @@ import { customResourceDefinitions } from "../../src/operator/api/crd.ts";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { error, on, reset } from "../faults/support/faults.ts";
 import { healthOf } from "./support/health.ts";
+import { World } from "../lab/real/world.ts";
 import {
   condition,
   type ObservedObject,
   vaultFile,
   vaultPush,
   vaultSecret,
-  World,
-} from "../lab/real/world.ts";
+} from "../lab/real/resources.ts";
 
 /**
  * The health that Argo CD and kstatus compute from what the operator reports, as in the table of
@@ -32,17 +32,9 @@ function withSpec(object: object, change: object): object {
   return { ...rest, spec: { ...spec, ...change } };
 }
 
-/** Returns another connection to a vault. */
-function connection(name: string, change: object): object {
-  const auth = { passwordSecretRef: { name: "vault-login" } };
-  const spec = { url: proxy.url, email: "ops@example.com", auth, refreshInterval: "5s", ...change };
-  return {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultConnection",
-    metadata: { name },
-    spec,
-  };
-}
+/** Returns another connection to a vault, by default through the proxy. */
+const connection = (name: string, change: object): object =>
+  world.anotherConnection(name, { url: proxy.url, ...change });
 
 const secretOf = (name: string, type?: string): object => ({
   apiVersion: "v1",

@@ -9,14 +9,8 @@ import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 import { ShellProcess } from "../lab/real/processes/shell-process.ts";
 import { goTool } from "../lab/tools/go-tool.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
-import {
-  bytesOf,
-  OPERATOR_USER,
-  SERVICE_ACCOUNT,
-  vaultFile,
-  vaultSecret,
-  World,
-} from "../lab/real/world.ts";
+import { OPERATOR_USER, SERVICE_ACCOUNT, World } from "../lab/real/world.ts";
+import { bytesOf, vaultFile, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * The commands of docs/install.md#helm. They concern the whole cluster, so they have a control plane of

@@ -4,7 +4,8 @@ import type { AuditEvent } from "../lab/control-plane/audit.ts";
 import { type ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { manifestsOf, permissionOf, permissionsOf } from "../lab/real/granted.ts";
-import { bytesOf, vaultSecret, World } from "../lab/real/world.ts";
+import { World } from "../lab/real/world.ts";
+import { bytesOf, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * An operator with the arguments and the permissions of deploy/overlays/minimal, and no others.
@@ -32,8 +33,7 @@ beforeAll(async () => {
     manifests.filter((manifest) => isRbac(manifest.kind) && !isOfUsers(manifest)),
   ).replaceAll('"name":"vaultsync', `"name":"${operatorNamespace}`);
   const input = `{"apiVersion":"v1","kind":"List","items":${rbac}}`;
-  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { input });
-  if (code !== 0) throw new Error(stderr);
+  await plane.kubectlOutput(["apply", "-f", "-"], { input });
   mark = await plane.auditMark();
   world = await World.create({
     account: { serviceAccount: operatorNamespace, namespace: operatorNamespace },

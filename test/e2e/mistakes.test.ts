@@ -3,15 +3,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { certificate } from "../lab/certificates.ts";
 import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
-import { ACCOUNT, collection, condition, observedObject, vaultSecret } from "../lab/real/world.ts";
-import { useWorld } from "./support/use-world.ts";
+import { ACCOUNT, World } from "../lab/real/world.ts";
+import { collection, condition, observedObject, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * The mistakes of docs/status.md#messages-of-mistakes, each made on the real API server,
  * vault and TLS server: the page is the expectation. Two operators: --allow-http permits what two
  * of the mistakes need denied.
  */
-const world = await useWorld();
+const world = await World.ofFile();
 const { namespace, plane } = world;
 const guarded = await plane.createNamespace("guarded");
 const down = await FaultProxy.start(world.vault);

@@ -15,7 +15,8 @@ import { withoutStreamedLists } from "./support/without-streamed-lists.ts";
 import { type Manifest, manifestsOf, permissionOf, permissionsOf } from "../lab/real/granted.ts";
 import { denialOf, repeatWithout } from "./support/without-permission.ts";
 import { workload, installRollouts } from "../lab/real/workloads.ts";
-import { bytesOf, condition, vaultFile, vaultPush, vaultSecret, World } from "../lab/real/world.ts";
+import { World } from "../lab/real/world.ts";
+import { bytesOf, condition, vaultFile, vaultPush, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * An operator with deploy/namespaced only, on an API server that does not stream lists: it needs
@@ -39,7 +40,7 @@ beforeAll(async () => {
     rbac.includes(kind),
   );
   tenant = await manifestsOf(plane, "deploy/namespaced/tenant", operatorNamespace);
-  await apply(own);
+  await plane.apply(own);
 
   const started = await startApiProxy();
   proxy = started.proxy;
@@ -47,7 +48,7 @@ beforeAll(async () => {
   mark = await plane.auditMark();
   const account = { serviceAccount: "vaultsync", namespace: operatorNamespace };
   world = await World.create({ account, ...started.api });
-  await apply(tenant, world.namespace);
+  await plane.apply(tenant, world.namespace);
   await installRollouts(plane);
   await world.startClusterOperator([
     "--namespaces",
@@ -64,15 +65,6 @@ afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
   await plane.request("DELETE", `/api/v1/namespaces/${operatorNamespace}`);
 });
-
-async function apply(manifests: readonly object[], namespace?: string): Promise<void> {
-  const input = manifests.map((manifest) => JSON.stringify(manifest)).join("\n---\n");
-  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], {
-    input,
-    ...(namespace && { namespace }),
-  });
-  if (code !== 0) throw new Error(stderr);
-}
 
 /** Returns the operator's requests, since the start of this file by default. */
 async function requests(since = mark): Promise<AuditEvent[]> {
@@ -320,7 +312,7 @@ test.each([
         (error: unknown) => isKubeError(error, "Forbidden") && error.reason === "OwnerDenied",
       );
     const roles = tenant.filter(({ kind: of }) => of === "Role");
-    await apply(roles, world.namespace);
+    await plane.apply(roles, world.namespace);
     let attempts = 0;
     const next = (): Promise<boolean> => isDenied(`attempt-${(attempts += 1)}`);
     await expect.poll(next, { timeout: 10_000 }).toBe(false);
@@ -333,7 +325,7 @@ test.each([
         ),
       })),
     }));
-    await apply(without, world.namespace);
+    await plane.apply(without, world.namespace);
     await expect.poll(next, { timeout: 10_000 }).toBe(true);
   },
 );

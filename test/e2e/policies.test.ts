@@ -41,7 +41,7 @@ beforeAll(async () => {
   plane = await sharedControlPlane();
   namespace = await plane.createNamespace("policies");
   lenient = await plane.createNamespace("lenient");
-  await apply(controllers, namespace);
+  await plane.apply(controllers, namespace);
   const uid = [
     "get",
     "vaultsecret/db",
@@ -49,8 +49,11 @@ beforeAll(async () => {
     "-o",
     "jsonpath={.items[*].metadata.uid}",
   ];
-  await apply(objects((await plane.kubectl(uid, { namespace })).stdout.split(" ")), namespace);
-  await apply([workload("Deployment", "web")], "kube-system");
+  await plane.apply(
+    objects((await plane.kubectl(uid, { namespace })).stdout.split(" ")),
+    namespace,
+  );
+  await plane.apply([workload("Deployment", "web")], "kube-system");
   // As large as an object can be: the API server limits the cost of an expression.
   const many = Array.from({ length: 12_000 }, (_, index) => [
     `key-${index}`,
@@ -82,15 +85,6 @@ afterAll(async () => {
     await plane.request("DELETE", `/api/v1/namespaces/${name}`);
   await plane.kubectl(["delete", "deployment/web"], { namespace: "kube-system" });
 });
-
-async function apply(manifests: readonly object[], scope?: string): Promise<void> {
-  const input = manifests.map((manifest) => JSON.stringify(manifest)).join("\n---\n");
-  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], {
-    input,
-    ...(scope && { namespace: scope }),
-  });
-  if (code !== 0) throw new Error(stderr);
-}
 
 const send = (write: Write) => tryWrite(operator, write, { namespace, own });
 const messageOf = ({ body }: { readonly body: string }): string =>

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApiProxy } from "../faults/support/api-proxy.ts";
 import type { FaultProxy } from "../lab/real/fault-proxy.ts";
-import { condition, vaultPush, vaultSecret, World } from "../lab/real/world.ts";
+import { World } from "../lab/real/world.ts";
+import { condition, vaultPush, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * VaultPushes on a real API server and a real vault, and an operator that is killed between a push

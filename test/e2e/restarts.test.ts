@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { installRollouts, workload, Workloads } from "../lab/real/workloads.ts";
-import { type ObservedObject, vaultFile, vaultSecret, World } from "../lab/real/world.ts";
+import { World } from "../lab/real/world.ts";
+import { type ObservedObject, vaultFile, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * Restarts of workloads that the controllers of a real cluster run. No kubelet runs: the test makes

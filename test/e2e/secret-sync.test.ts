@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { healthOf } from "./support/health.ts";
-import { bytesOf, condition, vaultSecret, World } from "../lab/real/world.ts";
+import { World } from "../lab/real/world.ts";
+import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * Synchronization of Secrets by an operator process that has only the permissions of deploy/base.

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient } from "../lab/vault/vault-client.ts";
-import { ACCOUNT, bytesOf, condition, vaultSecret, World } from "../lab/real/world.ts";
+import { ACCOUNT, World } from "../lab/real/world.ts";
+import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * Secrets of another user that are shared with the operator's account. The account trusts that

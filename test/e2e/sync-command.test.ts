@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
-import { bytesOf, vaultSecret, World } from "../lab/real/world.ts";
+import { World } from "../lab/real/world.ts";
+import { bytesOf, vaultSecret } from "../lab/real/resources.ts";
 
 /** `vaultsync sync` with an operator that polls its vault once per hour. */
 let world: World;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bytesOf, condition, type ObservedObject, vaultSecret, World } from "../lab/real/world.ts";
+import { World } from "../lab/real/world.ts";
+import { bytesOf, condition, type ObservedObject, vaultSecret } from "../lab/real/resources.ts";
 
 /** The policies in `spec.target`, on a real API server. */
 let world: World;

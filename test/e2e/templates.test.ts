@@ -8,11 +8,11 @@ import {
   type ObservedObject,
   vaultFile,
   vaultSecret,
-} from "../lab/real/world.ts";
-import { useWorld } from "./support/use-world.ts";
+} from "../lab/real/resources.ts";
+import { World } from "../lab/real/world.ts";
 
 /** Targets whose content is made by `spec.target.template`. */
-const world = await useWorld();
+const world = await World.ofFile();
 const password = world.canaries.text("password");
 world.canaries.known("private key", keyPem.split("\n")[1]!);
 

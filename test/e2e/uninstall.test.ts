@@ -13,15 +13,8 @@ import {
   objectsOf,
 } from "./support/gitops-deletion.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
-import {
-  bytesOf,
-  condition,
-  SERVICE_ACCOUNT,
-  vaultFile,
-  vaultPush,
-  vaultSecret,
-  World,
-} from "../lab/real/world.ts";
+import { SERVICE_ACCOUNT, World } from "../lab/real/world.ts";
+import { bytesOf, condition, vaultFile, vaultPush, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * The commands of docs/uninstall.md. They concern the whole cluster, so they have a control plane

@@ -8,18 +8,69 @@ import { matches } from "../lab/control-plane/audit.ts";
 import { reset } from "../faults/support/faults.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
-import { backupOf, restore } from "./support/backup.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
+import { OPERATOR_USER, World } from "../lab/real/world.ts";
 import {
-  ACCOUNT,
   bytesOf,
   condition,
-  OPERATOR_USER,
   vaultFile,
   vaultPush,
+  secretThrough,
   vaultSecret,
-  World,
-} from "../lab/real/world.ts";
+  collection,
+} from "../lab/real/resources.ts";
+import { z } from "zod";
+import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
+
+const stored = z.looseObject({
+  apiVersion: z.string().optional(),
+  metadata: z.looseObject({
+    name: z.string(),
+    labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+    finalizers: z.array(z.string()).optional(),
+    ownerReferences: z.array(z.looseObject({})).optional(),
+  }),
+});
+type Stored = z.output<typeof stored>;
+
+/** The order in which Velero restores: custom resources come last. */
+const kinds = ["Secret", "ConfigMap", "VaultConnection", "VaultFile", "VaultPush", "VaultSecret"];
+
+/** Returns all Secrets, ConfigMaps and custom resources of a namespace. */
+async function backupOf({ plane, namespace }: World): Promise<Stored[]> {
+  const objects: Stored[] = [];
+  for (const kind of kinds) {
+    const { body } = await plane.request("GET", collection(kind, namespace));
+    const list = z
+      .object({ apiVersion: z.string(), items: z.array(stored) })
+      .parse(JSON.parse(body));
+    objects.push(...list.items.map((item) => ({ ...item, apiVersion: list.apiVersion, kind })));
+  }
+  return objects.filter(({ metadata }) => metadata.name !== "kube-root-ca.crt");
+}
+
+/**
+ * Creates the objects of a backup in another namespace, in its order, as Velero does: of the
+ * metadata only the name, labels, annotations and finalizers are restored, and no status.
+ * `withOwners` restores the owner references too, as programs do that copy whole objects.
+ */
+async function restore(
+  plane: ControlPlane,
+  namespace: string,
+  backup: readonly Stored[],
+  { withOwners = false } = {},
+): Promise<void> {
+  const objects = backup.map(({ status: _status, metadata, ...rest }) => {
+    const { name, labels, annotations, finalizers, ownerReferences } = metadata;
+    return {
+      ...rest,
+      metadata: { name, labels, annotations, finalizers, ...(withOwners && { ownerReferences }) },
+    };
+  });
+  const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
+  await plane.kubectlOutput(["create", "-f", "-"], { namespace, input });
+}
 
 /**
  * Upgrades and a restored namespace, from a control plane with the CRDs of an earlier state of this
@@ -33,29 +84,14 @@ let value: string;
 let file: string;
 const web = vaultFile("web", [{ filename: "web.conf" }], { kind: "ConfigMap" });
 
-async function kubectl(args: readonly string[], input?: string): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args, input === undefined ? {} : { input });
-  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-  return stdout;
-}
+const kubectl = (args: readonly string[], input?: string): Promise<string> =>
+  plane.kubectlOutput(args, input === undefined ? {} : { input });
 
 const established = (): Promise<string> =>
   kubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
 
-const specOf = (object: object): object => (object as { readonly spec: object }).spec;
-
 /** The connection through a proxy that can fail. */
-const proxied = (): object => ({
-  apiVersion: "vaultsync.dev/v1alpha1",
-  kind: "VaultConnection",
-  metadata: { name: "proxied" },
-  spec: {
-    url: proxy.url,
-    email: ACCOUNT,
-    auth: { passwordSecretRef: { name: "vault-login" } },
-    refreshInterval: "5s",
-  },
-});
+const proxied = (): object => world.anotherConnection("proxied", { url: proxy.url });
 
 beforeAll(async () => {
   plane = await startControlPlane();
@@ -71,13 +107,7 @@ beforeAll(async () => {
   await world.apply(
     proxied(),
     vaultSecret("owned", { password: "db" }),
-    {
-      ...vaultSecret("kept", { password: "db" }),
-      spec: {
-        ...specOf(vaultSecret("kept", { password: "db" })),
-        connectionRef: { name: "proxied" },
-      },
-    },
+    secretThrough("proxied", "kept", { password: "db" }),
     vaultSecret("orphan", { password: "db" }, { creationPolicy: "Orphan" }),
     web,
     {
@@ -177,7 +207,7 @@ test("after the CRDs of this release are applied, the next operator knows their 
   await established();
   const found = vaultSecret("found", {});
   const dataFrom = [{ find: { name: { regexp: "^db$" } } }];
-  const resource = { ...found, spec: { ...specOf(found), data: undefined, dataFrom } };
+  const resource = { ...found, spec: { ...found.spec, data: undefined, dataFrom } };
   await waitUntil(
     "the new fields are served",
     async () => (await world.tryApply(resource)).code === 0,

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { vaultFile, vaultSecret } from "../lab/real/world.ts";
-import { useWorld } from "./support/use-world.ts";
+import { vaultFile, vaultSecret } from "../lab/real/resources.ts";
+import { World } from "../lab/real/world.ts";
 
 /**
  * Messages of `kubectl apply` for an invalid spec: the field and the expected value. No operator
  * runs.
  */
-const world = await useWorld();
+const world = await World.ofFile();
 
 const spec = (more: object): object => ({
   apiVersion: "vaultsync.dev/v1alpha1",

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { bytesOf, condition, vaultSecret } from "../lab/real/world.ts";
-import { useWorld } from "./support/use-world.ts";
+import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
+import { World } from "../lab/real/world.ts";
 
 /** Values are stored byte for byte, and nowhere but in the Secret. */
-const world = await useWorld();
+const world = await World.ofFile();
 beforeAll(async () => {
   await world.startOperator();
 });

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { isReady, KeptSecrets } from "./support/kept-secrets.ts";
-import { condition } from "../lab/real/world.ts";
+import { isReady, condition } from "../lab/real/resources.ts";
+import { KeptSecrets } from "./support/kept-secrets.ts";
 
 /** Nothing that responds in place of the vault changes a Secret. */
 let scene: KeptSecrets;
@@ -44,7 +44,7 @@ test.each(impostors)("%s instead of the vault changes nothing", async (_what, re
   await scene.persistent.stop();
   {
     let requests = 0;
-    await using _impostor = await scene.persistent.impostor((_request, response) => {
+    await using _impostor = await scene.impostor((_request, response) => {
       requests += 1;
       respond(response);
     });

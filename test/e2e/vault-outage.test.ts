@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
-import { isReady, isStale, KeptSecrets, NAMES } from "./support/kept-secrets.ts";
-import { condition } from "../lab/real/world.ts";
+import { isStale, KeptSecrets, NAMES } from "./support/kept-secrets.ts";
+import { condition, isReady } from "../lab/real/resources.ts";
 
 /**
  * No outage of the vault changes a Secret: it is kept, reported as stale, and synced again

@@ -5,12 +5,12 @@ import { expectAlerts } from "../lab/monitoring/expect-alerts.ts";
 import { scrape, type Scrape } from "../lab/monitoring/scrape.ts";
 import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 import { onRequests, status } from "./support/api-faults.ts";
-import { startApiProxy, type ApiProxy } from "./support/api-proxy.ts";
-import { Farm, isReady, type Lane, type LaneOptions } from "./support/farm.ts";
+import { startApiProxy } from "./support/api-proxy.ts";
+import { Lanes, type Lane, type LaneOptions, createReplicaAccount } from "./support/lanes.ts";
+import { isReady, secretThrough } from "../lab/real/resources.ts";
 import type { Fault, ProxiedRequest } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
-import { createReplicaAccount } from "./support/replica-account.ts";
 
 /**
  * Each alert of deploy/monitoring/operator fires for the metrics of a process in a fault, and none
@@ -83,21 +83,8 @@ const expectAlertsSoon = (
     240_000,
   );
 
-const vaultSecret = (
-  name: string,
-  connection: string,
-  keys: readonly string[],
-  target?: object,
-) => ({
-  kind: "VaultSecret",
-  apiVersion: "vaultsync.dev/v1alpha1",
-  metadata: { name },
-  spec: {
-    connectionRef: { name: connection },
-    data: keys.map((key) => ({ secretKey: key, remoteRef: { key } })),
-    ...(target && { target }),
-  },
-});
+const keysOf = (names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, name]));
 
 const removedNames = Array.from({ length: 5 }, (_, index) => `removed-${index}`);
 const blockedNames = Array.from({ length: 6 }, (_, index) => `blocked-${index}`);
@@ -110,53 +97,50 @@ const blocked = ({ method, path, body }: ProxiedRequest): boolean =>
  * Causes faults of everything but the network to the vault, and waits until the operator shows
  * them.
  */
-async function causeFaults({ farm, api, lanes }: Scene): Promise<void> {
+async function causeFaults({
+  world,
+  api,
+  lanes,
+}: Awaited<ReturnType<typeof start>>): Promise<void> {
   const { expiring, removed } = lanes;
   await expiring.client.call("protect", {
     key_name: "expiring",
-    key_value: farm.canaries.text("expiring"),
+    key_value: world.canaries.text("expiring"),
     expiration_time: 1,
   });
   for (const key_name of removedNames) await removed.client.call("delete", { key_name });
   api.proxy.inject(
     onRequests(blocked, status(500, "InternalError", "etcdserver: request timed out")),
   );
-  await farm.create(vaultSecret("missing", "reachable", ["absent"]));
-  for (const name of blockedNames) await farm.create(vaultSecret(name, "reachable", ["reachable"]));
+  await world.create(secretThrough("reachable", "missing", { absent: "absent" }));
+  for (const name of blockedNames)
+    await world.create(secretThrough("reachable", name, { reachable: "reachable" }));
   for (const [kind, type] of [
     ["VaultSecret", "ExpiringSoon"],
     ["VaultConnection", "RemovalsHeld"],
   ]) {
     await scrapeUntil(
-      farm.operator,
+      world.operator,
       `vaultsync_resource_conditions{kind="${kind}",condition="${type}"}`,
       (value) => value === 1,
     );
   }
-  await scrapeUntil(farm.operator, missing, (value) => value > 0);
+  await scrapeUntil(world.operator, missing, (value) => value > 0);
 }
 
 const missing = 'vaultsync_resources{kind="VaultSecret",ready="false",reason="SourceMissing"}';
 const retries = 'vaultsync_reconciles_total{controller="sync",outcome="retry"}';
 
-interface Scene {
-  readonly farm: Farm;
-  readonly api: ApiProxy;
-  readonly lanes: Readonly<
-    Record<"refused" | "token" | "expiring" | "removed" | "reachable", Lane>
-  >;
-}
-
 /** Starts an operator whose resources are all in sync. */
-async function start(): Promise<Scene> {
+async function start() {
   const api = await startApiProxy();
   disposed.use(api.proxy);
-  const farm = disposed.use(
-    await Farm.create({ accounts: 5, process: fast.options, api: api.api }),
+  const world = disposed.use(
+    await Lanes.create({ accounts: 5, process: fast.options, ...api.api }),
   );
-  await farm.startOperator();
+  await world.startOperator();
   const lane = async (name: string, options: LaneOptions = {}): Promise<Lane> =>
-    disposed.use(await farm.lane(name, { ...options, spec: { ...patient, ...options.spec } }));
+    disposed.use(await world.lane(name, { ...options, spec: { ...patient, ...options.spec } }));
   const [refused, token, expiring, removed, reachable] = await Promise.all([
     lane("refused"),
     lane("token", { fault: shortLived }),
@@ -165,23 +149,25 @@ async function start(): Promise<Scene> {
     lane("reachable", { spec: { refreshInterval: "60s" } }),
   ]);
   for (const key_name of removedNames)
-    await removed.client.call("protect", { key_name, key_value: farm.canaries.text(key_name) });
-  await farm.create(vaultSecret("many", "removed", removedNames, { whenMissing: "Delete" }));
-  await farm.history.until("VaultSecret", "many", isReady);
-  return { farm, api, lanes: { refused, token, expiring, removed, reachable } };
+    await removed.client.call("protect", { key_name, key_value: world.canaries.text(key_name) });
+  await world.create(
+    secretThrough("removed", "many", keysOf(removedNames), { whenMissing: "Delete" }),
+  );
+  await world.history.until("VaultSecret", "many", isReady);
+  return { world, api, lanes: { refused, token, expiring, removed, reachable } };
 }
 
 test.concurrent("alerts of resources, connections, tokens and errors fire in faults, and none before", async () => {
-  const scene = await start();
-  const { farm, lanes } = scene;
-  const { operator, namespace } = farm;
+  const started = await start();
+  const { world, lanes } = started;
+  const { operator, namespace } = world;
   const expiry = `vaultsync_token_expiry_timestamp_seconds{connection="${namespace}/token"}`;
   await expectAlertsSoon([], async () => {
     const first = await scrapeOf(operator);
     return [first, await scrapeUntil(operator, expiry, (value) => value > valueIn(first, expiry))];
   });
 
-  await causeFaults(scene);
+  await causeFaults(started);
   const silent = ["refused", "token", "expiring", "removed"] as const;
   for (const name of silent) await lanes[name].proxy.refuse();
   for (const name of silent) {
@@ -220,9 +206,9 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
 });
 
 test.concurrent("VaultsyncNamespaceUnavailable fires while a listed namespace does not exist", async () => {
-  const farm = disposed.use(await Farm.create());
-  const { plane, namespace } = farm;
-  await createReplicaAccount(farm, "tenant");
+  const world = disposed.use(await Lanes.create());
+  const { plane, namespace } = world;
+  await createReplicaAccount(world, "tenant");
   const kubeconfig = await plane.kubeconfigFor({ serviceAccount: "tenant", namespace });
   const gone = `${namespace}-gone`;
   const flags = [
@@ -251,10 +237,10 @@ test.concurrent("VaultsyncNamespaceUnavailable fires while a listed namespace do
 });
 
 test.concurrent("VaultsyncQueueStuck fires while values never arrive through a connection", async () => {
-  const farm = disposed.use(await Farm.create({ accounts: 1, process: fast.options }));
-  const operator = await farm.startOperator();
+  const world = disposed.use(await Lanes.create({ accounts: 1, process: fast.options }));
+  const operator = await world.startOperator();
   const lane = disposed.use(
-    await farm.lane("slow", { spec: { ...patient, refreshInterval: "60s" } }),
+    await world.lane("slow", { spec: { ...patient, refreshInterval: "60s" } }),
   );
   const first = await scrapeOf(operator);
   await expectAlerts(
@@ -266,8 +252,10 @@ test.concurrent("VaultsyncQueueStuck fires while values never arrive through a c
   const names = Array.from({ length: 96 }, (_, index) => `slow-${index}`);
   lane.proxy.inject(faults.on(["expose", "version_expose"], faults.silence));
   for (const key_name of names)
-    await lane.client.call("protect", { key_name, key_value: farm.canaries.text(key_name) });
-  await Promise.all(names.map((name) => farm.create(vaultSecret(name, "slow", [name]))));
+    await lane.client.call("protect", { key_name, key_value: world.canaries.text(key_name) });
+  await Promise.all(
+    names.map((name) => world.create(secretThrough("slow", name, { [name]: name }))),
+  );
   const before = await scrapeUntil(operator, depth, (value) => value > 48);
   await scrapeUntil(
     operator,
@@ -289,9 +277,9 @@ test.concurrent("VaultsyncQueueStuck fires while values never arrive through a c
 const depth = 'vaultsync_workqueue_depth{controller="sync"}';
 
 test.concurrent("alerts of leaders fire without a leader, with two, and without a process", async () => {
-  const farm = disposed.use(await Farm.create());
-  const { plane, namespace } = farm;
-  const first = await farm.startOperator(["--no-leader-elect"]);
+  const world = disposed.use(await Lanes.create());
+  const { plane, namespace } = world;
+  const first = await world.startOperator(["--no-leader-elect"]);
   const alone = [await scrapeOf(first), await scrapeOf(first)] as const;
   await expectAlerts("operator", [alone], []);
 
@@ -306,7 +294,7 @@ test.concurrent("alerts of leaders fire without a leader, with two, and without 
   expect(
     (await plane.request("POST", leases, { metadata: { name: "vaultsync" }, spec })).status,
   ).toBe(201);
-  await createReplicaAccount(farm, "standby");
+  await createReplicaAccount(world, "standby");
   const kubeconfig = await plane.kubeconfigFor({ serviceAccount: "standby", namespace });
   const second = disposed.use(
     OperatorProcess.launch(kubeconfig, ["--namespaces", namespace, "--namespace", namespace]),

@@ -3,13 +3,14 @@ import { createServer } from "node:https";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { collection, OPERATOR_USER } from "../lab/real/world.ts";
+import { OPERATOR_USER } from "../lab/real/world.ts";
+import { collection, isReady } from "../lab/real/resources.ts";
 import { certificate } from "../lab/certificates.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { Farm, isReady, type Lane } from "./support/farm.ts";
+import { Lanes, type Lane } from "./support/lanes.ts";
 
 /** Admission webhooks of a real API server reject, delay or change the operator's writes. */
-const world = Farm.use();
+const shared = Lanes.use();
 
 const authority = certificate("Webhook CA");
 const { cert, keyPem: key } = certificate("webhook", { issuer: authority, hosts: ["127.0.0.1"] });
@@ -83,9 +84,9 @@ const path = (kind: Kind): string => `/apis/admissionregistration.k8s.io/v1/${ki
  * result removes it.
  */
 async function webhook(kind: Kind, verdict: string, secret: string): Promise<AsyncDisposable> {
-  const { farm } = world;
-  const name = `${farm.namespace}-${secret}`;
-  const { status, body } = await farm.plane.request("POST", path(kind), {
+  const { world } = shared;
+  const name = `${world.namespace}-${secret}`;
+  const { status, body } = await world.plane.request("POST", path(kind), {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind,
     metadata: { name },
@@ -104,7 +105,7 @@ async function webhook(kind: Kind, verdict: string, secret: string): Promise<Asy
             operations: ["CREATE", "UPDATE"],
           },
         ],
-        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": farm.namespace } },
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": world.namespace } },
         matchConditions: [{ name: "name", expression: `object.metadata.name == '${secret}'` }],
         failurePolicy: "Fail",
         sideEffects: "None",
@@ -118,7 +119,7 @@ async function webhook(kind: Kind, verdict: string, secret: string): Promise<Asy
   await waitUntil("the webhook is effective", () => isReviewed(secret));
   return {
     async [Symbol.asyncDispose]() {
-      await farm.plane.request("DELETE", `${path(kind)}/${name}`);
+      await world.plane.request("DELETE", `${path(kind)}/${name}`);
       await waitUntil("the webhook is gone", async () => !(await isReviewed(secret)));
     },
   };
@@ -126,7 +127,7 @@ async function webhook(kind: Kind, verdict: string, secret: string): Promise<Asy
 
 /** Reports whether a write to a Secret, without its effect, reaches a webhook. */
 async function isReviewed(secret: string): Promise<boolean> {
-  const { plane, namespace } = world.farm;
+  const { plane, namespace } = shared.world;
   const object = `${collection("Secret", namespace)}/${secret}`;
   const before = reviewed.filter((name) => name === secret).length;
   await plane.request(
@@ -145,7 +146,7 @@ async function writesDuring(
   lane: Lane,
   action: (firstWrite: () => Promise<unknown>) => Promise<unknown>,
 ): Promise<number> {
-  const { plane, namespace } = world.farm;
+  const { plane, namespace } = shared.world;
   const since = await plane.auditMark();
   const filter = {
     user: OPERATOR_USER,
@@ -166,7 +167,7 @@ async function expectRecovery(lane: Lane): Promise<void> {
 }
 
 test.concurrent("K8: a rejected write is reported, not repeated quickly, and the target is kept", async () => {
-  await using lane = await world.farm.lane("k8-rejected");
+  await using lane = await shared.world.lane("k8-rejected");
   {
     await using _ = await webhook("ValidatingWebhookConfiguration", "/rejects", lane.name);
     const count = await writesDuring(lane, async () => {
@@ -182,7 +183,7 @@ test.concurrent("K8: a rejected write is reported, not repeated quickly, and the
 });
 
 test.concurrent("K8: a webhook that does not respond delays a write and changes nothing", async () => {
-  await using lane = await world.farm.lane("k8-silent");
+  await using lane = await shared.world.lane("k8-silent");
   {
     await using _ = await webhook("ValidatingWebhookConfiguration", "/silent", lane.name);
     const count = await writesDuring(lane, async (firstWrite) => {
@@ -210,7 +211,7 @@ test.concurrent.each([
 ] as const)(
   "K8: a webhook that %s is reported and not fought",
   async (_what, name, handler, reason, message) => {
-    await using lane = await world.farm.lane(name);
+    await using lane = await shared.world.lane(name);
     {
       await using _ = await webhook("MutatingWebhookConfiguration", handler, lane.name);
       const count = await writesDuring(lane, async () => {
@@ -226,14 +227,14 @@ test.concurrent.each([
 );
 
 test.concurrent("K8: another client that reverts every write is reported as a contest", async () => {
-  const { farm } = world;
-  await using lane = await farm.lane("k8-contested");
+  const { world } = shared;
+  await using lane = await world.lane("k8-contested");
   const data = { value: Buffer.from("theirs").toString("base64") };
   const stop = new AbortController();
   const fighting = (async () => {
     while (!stop.signal.aborted) {
-      const value = farm.history.latest("Secret", lane.name)?.data["value"];
-      if (value !== data.value) await farm.patch("Secret", lane.name, { data });
+      const value = world.history.latest("Secret", lane.name)?.data["value"];
+      if (value !== data.value) await world.patch("Secret", lane.name, { data });
       await sleep(50);
     }
   })();
@@ -248,5 +249,5 @@ test.concurrent("K8: another client that reverts every write is reported as a co
 });
 
 test("no value appears in the log of the operator", () => {
-  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+  expect(shared.world.canaries.tracesIn({ log: shared.world.operator.log })).toEqual([]);
 });

@@ -1,33 +1,26 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { startControlPlane, type OwnedControlPlane } from "../lab/control-plane/start.ts";
-import { condition } from "../lab/real/world.ts";
+import { condition, isReady } from "../lab/real/resources.ts";
+import { installOperator } from "../lab/kube/install-crds.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { Farm, isReady } from "./support/farm.ts";
+import { Lanes } from "./support/lanes.ts";
 
 /** The CRDs change while the operator runs. These tests have a control plane of their own. */
 let plane: OwnedControlPlane;
-let farm: Farm;
+let world: Lanes;
 beforeAll(async () => {
   plane = await startControlPlane();
-  for (const folder of ["crds", "deploy/cluster", "deploy/base"])
-    await kubectl(plane, ["apply", "-k", folder]);
-  await established();
-  farm = await Farm.create({ accounts: 4, plane });
-  await farm.startOperator();
+  await installOperator(plane);
+  world = await Lanes.create({ accounts: 4, plane });
+  await world.startOperator();
 });
 afterAll(async () => {
-  await farm[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
   await plane[Symbol.asyncDispose]();
 });
 
-async function kubectl(at: ControlPlane, args: readonly string[]): Promise<void> {
-  const { code, stderr } = await at.kubectl(args);
-  if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
-}
-
-const established = (): Promise<void> =>
-  kubectl(plane, ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+const established = (): Promise<string> =>
+  plane.kubectlOutput(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
 
 interface Crd {
   readonly metadata: { readonly name: string };
@@ -56,10 +49,10 @@ async function upgradeCrd(): Promise<void> {
 }
 
 test("K9: resources are synced under a CRD with another stored version and unknown fields", async () => {
-  const { operator } = farm;
-  await using lane = await farm.lane("k9-old");
+  const { operator } = world;
+  await using lane = await world.lane("k9-old");
   await upgradeCrd();
-  const beta = `/apis/vaultsync.dev/v1beta1/namespaces/${farm.namespace}/vaultsecrets/${lane.name}`;
+  const beta = `/apis/vaultsync.dev/v1beta1/namespaces/${world.namespace}/vaultsecrets/${lane.name}`;
   await waitUntil(
     "the new version is served",
     async () => (await plane.request("GET", beta)).status === 200,
@@ -79,32 +72,32 @@ test("K9: resources are synced under a CRD with another stored version and unkno
   expect(JSON.parse((await plane.request("GET", beta)).body)).toMatchObject({
     spec: { future: "unknown" },
   });
-  await using created = await farm.lane("k9-new");
+  await using created = await world.lane("k9-new");
   const next = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value, next]);
   expect(created.written).toEqual([created.values[0]]);
-  expect(farm.history.versions("Secret", lane.name).length).toBe(3);
+  expect(world.history.versions("Secret", lane.name).length).toBe(3);
   expect(operator.exited).toBe(false);
 });
 
 test("K9: CRDs that are updated, deleted and installed again at run time do not end the operator", async () => {
-  const { operator } = farm;
-  await using lane = await farm.lane("k9-first");
-  await kubectl(plane, ["annotate", "crd", "--all", "example.com/updated=true"]);
+  const { operator } = world;
+  await using lane = await world.lane("k9-first");
+  await plane.kubectlOutput(["annotate", "crd", "--all", "example.com/updated=true"]);
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
 
-  await kubectl(plane, ["annotate", "crd", "--all", "vaultsync.dev/confirm-delete=true"]);
-  await kubectl(plane, ["delete", "-k", "crds", "--timeout=60s"]);
-  await kubectl(plane, ["apply", "-k", "crds"]);
+  await plane.kubectlOutput(["annotate", "crd", "--all", "vaultsync.dev/confirm-delete=true"]);
+  await plane.kubectlOutput(["delete", "-k", "crds", "--timeout=60s"]);
+  await plane.kubectlOutput(["apply", "-k", "crds"]);
   await established();
-  await using again = await farm.lane("k9-second");
+  await using again = await world.lane("k9-second");
   const next = await again.protect();
   await again.inSync();
   expect(again.written).toEqual([again.values[0], next]);
-  const resource = await farm.history.until("VaultSecret", again.name, isReady);
+  const resource = await world.history.until("VaultSecret", again.name, isReady);
   expect(condition(resource, "Ready")?.reason).toBe("Synced");
   expect(operator.exited).toBe(false);
 });

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { Farm, isReady, reports } from "./support/farm.ts";
+import { Lanes } from "./support/lanes.ts";
+import { isReady, reports, secretThrough } from "../lab/real/resources.ts";
 
 /**
  * A real API server stops accepting the operator's writes: for lack of a permission or of quota.
@@ -9,14 +10,14 @@ import { Farm, isReady, reports } from "./support/farm.ts";
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 const OPERATOR = "operator";
 
-/** Creates a farm whose operator has a ServiceAccount and a RoleBinding in its own namespace. */
-async function farmOfOneNamespace(): Promise<Farm> {
-  const farm = await Farm.create({ accounts: 4, account: OPERATOR });
-  await bind(farm);
-  return farm;
+/** Creates a world whose operator has a ServiceAccount and a RoleBinding in its own namespace. */
+async function worldOfOneNamespace(): Promise<Lanes> {
+  const world = await Lanes.create({ accounts: 4, account: { serviceAccount: OPERATOR } });
+  await bind(world);
+  return world;
 }
 
-async function bind({ plane, namespace }: Farm): Promise<void> {
+async function bind({ plane, namespace }: Lanes): Promise<void> {
   const subjects = [{ kind: "ServiceAccount", name: OPERATOR, namespace }];
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "vaultsync" };
   const binding = { metadata: { name: OPERATOR }, subjects, roleRef };
@@ -29,25 +30,25 @@ async function bind({ plane, namespace }: Farm): Promise<void> {
 }
 
 test.concurrent("K7: permissions removed at run time stop writes, and work resumes when they return", async () => {
-  await using farm = await farmOfOneNamespace();
-  await farm.startOperator();
-  await using lane = await farm.lane("k7-permissions");
-  await farm.plane.request(
+  await using world = await worldOfOneNamespace();
+  await world.startOperator();
+  await using lane = await world.lane("k7-permissions");
+  await world.plane.request(
     "DELETE",
-    `${RBAC}/namespaces/${farm.namespace}/rolebindings/${OPERATOR}`,
+    `${RBAC}/namespaces/${world.namespace}/rolebindings/${OPERATOR}`,
   );
   // The API server learns of it by a separate watch.
-  const user = `system:serviceaccount:${farm.namespace}:${OPERATOR}`;
+  const user = `system:serviceaccount:${world.namespace}:${OPERATOR}`;
   const mayWrite = ["auth", "can-i", "update", "secrets", `--as=${user}`];
-  const { plane, namespace } = farm;
+  const { plane, namespace } = world;
   await waitUntil("writes are denied", async () =>
     (await plane.kubectl(mayWrite, { namespace })).stdout.startsWith("no"),
   );
   const value = await lane.protect();
   await sleep(8_000);
   expect(lane.written).toEqual([lane.values[0]]);
-  expect(farm.operator.exited).toBe(false);
-  await bind(farm);
+  expect(world.operator.exited).toBe(false);
+  await bind(world);
   // A change of the vault does not wait for the slow retry of a missing permission.
   const next = await lane.protect();
   await lane.inSync();
@@ -55,34 +56,26 @@ test.concurrent("K7: permissions removed at run time stop writes, and work resum
 });
 
 test.concurrent("K7: an exceeded quota is reported and does not touch existing Secrets", async () => {
-  await using farm = await farmOfOneNamespace();
-  await farm.startOperator();
-  await using lane = await farm.lane("k7-quota");
-  const quotas = `/api/v1/namespaces/${farm.namespace}/resourcequotas`;
-  await farm.plane.request("POST", quotas, {
+  await using world = await worldOfOneNamespace();
+  await world.startOperator();
+  await using lane = await world.lane("k7-quota");
+  const quotas = `/api/v1/namespaces/${world.namespace}/resourcequotas`;
+  await world.plane.request("POST", quotas, {
     metadata: { name: "none" },
     spec: { hard: { "count/secrets": "0" } },
   });
   // The quota is enforced once its status is known.
   const path = `${quotas}/none`;
   await waitUntil("the quota is enforced", async () =>
-    (await farm.plane.request("GET", path)).body.includes('"used"'),
+    (await world.plane.request("GET", path)).body.includes('"used"'),
   );
-  await farm.create({
-    kind: "VaultSecret",
-    apiVersion: "vaultsync.dev/v1alpha1",
-    metadata: { name: "k7-second" },
-    spec: {
-      connectionRef: { name: lane.name },
-      data: [{ secretKey: "value", remoteRef: { key: lane.name } }],
-    },
-  });
-  await farm.history.until("VaultSecret", "k7-second", (one) => reports(one, "QuotaExceeded"));
+  await world.create(secretThrough(lane.name, "k7-second", { value: lane.name }));
+  await world.history.until("VaultSecret", "k7-second", (one) => reports(one, "QuotaExceeded"));
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
-  expect(farm.history.latest("Secret", "k7-second")).toBeUndefined();
-  await farm.plane.request("DELETE", `${quotas}/none`);
+  expect(world.history.latest("Secret", "k7-second")).toBeUndefined();
+  await world.plane.request("DELETE", `${quotas}/none`);
   await lane.protect();
-  await farm.history.until("VaultSecret", "k7-second", isReady, 90_000);
+  await world.history.until("VaultSecret", "k7-second", isReady, 90_000);
 });

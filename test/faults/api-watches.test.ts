@@ -3,7 +3,7 @@ import { afterAll, beforeEach, expect, test } from "vitest";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { lines, lists, onFirst, onRequests, status, watches } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
-import { Farm, type Lane } from "./support/farm.ts";
+import { Lanes, type Lane } from "./support/lanes.ts";
 import type { FaultProxy } from "../lab/real/fault-proxy.ts";
 
 /**
@@ -12,11 +12,11 @@ import type { FaultProxy } from "../lab/real/fault-proxy.ts";
  */
 let proxy: FaultProxy;
 afterAll(() => proxy[Symbol.asyncDispose]());
-const world = Farm.use(async () => {
+const shared = Lanes.use(async () => {
   const started = await startApiProxy();
   proxy = started.proxy;
   // At this level each failed watch is logged.
-  return { api: started.api, args: ["--log-level", "debug"] };
+  return { ...started.api, args: ["--log-level", "debug"] };
 });
 
 beforeEach(() => proxy.heal());
@@ -45,9 +45,9 @@ async function settledLists(): Promise<number> {
  * it again.
  */
 async function expectRecreated(lane: Lane, meanwhile: () => Promise<void> | void): Promise<void> {
-  const { farm } = world;
-  const before = farm.history.latest("Secret", lane.name);
-  await farm.delete("Secret", lane.name);
+  const { world } = shared;
+  const before = world.history.latest("Secret", lane.name);
+  await world.delete("Secret", lane.name);
   await meanwhile();
   await lane.until("Secret", ({ metadata }) => metadata.uid !== before?.metadata.uid);
   await lane.inSync();
@@ -55,12 +55,12 @@ async function expectRecreated(lane: Lane, meanwhile: () => Promise<void> | void
 }
 
 test("K1: a change while the API server is unreachable is found without another list", async () => {
-  await using lane = await world.farm.lane("k1-unreachable");
+  await using lane = await shared.world.lane("k1-unreachable");
   const listed = count(lists("secrets"));
   await proxy.refuse();
   await expectRecreated(lane, async () => {
     await waitUntil("the operator has noticed", () =>
-      world.farm.operator.log.includes("ECONNREFUSED"),
+      shared.world.operator.log.includes("ECONNREFUSED"),
     );
     await proxy.heal();
   });
@@ -68,9 +68,9 @@ test("K1: a change while the API server is unreachable is found without another 
 });
 
 test("K1: rolling to another API server and back loses no change, with few lists", async () => {
-  const { plane } = world.farm;
+  const { plane } = shared.world;
   const { server: url, ca } = plane.access;
-  await using lane = await world.farm.lane("k1-rolling");
+  await using lane = await shared.world.lane("k1-rolling");
   await using second = await plane.startSecondApiServer();
   const listed = count(lists("secrets"));
   await expectRecreated(lane, () => proxy.useUpstream({ url: second.server, ca }));
@@ -85,14 +85,14 @@ test("K1: rolling to another API server and back loses no change, with few lists
 });
 
 test("K2: a dropped watch resumes without another list", async () => {
-  await using lane = await world.farm.lane("k2-dropped");
+  await using lane = await shared.world.lane("k2-dropped");
   const listed = await settledLists();
   await expectRecreated(lane, () => void proxy.reset());
   expect(count(lists("secrets"))).toBe(listed);
 });
 
 test("K2: events that arrive twice cause no write", async () => {
-  await using lane = await world.farm.lane("k2-twice");
+  await using lane = await shared.world.lane("k2-twice");
   proxy.inject(
     onRequests(
       ({ path }) => path.includes("watch="),
@@ -103,7 +103,7 @@ test("K2: events that arrive twice cause no write", async () => {
   const second = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([first, second]);
-  expect(world.farm.history.versions("Secret", lane.name).length).toBe(2);
+  expect(shared.world.history.versions("Secret", lane.name).length).toBe(2);
 });
 
 test.each([
@@ -112,7 +112,7 @@ test.each([
   ["an object without metadata", '{"type":"MODIFIED","object":{"kind":"Secret"}}'],
   ["an HTML page", "<html>Bad Gateway</html>"],
 ])("K2: %s in a watch loses no event", async (what, garbage) => {
-  await using lane = await world.farm.lane(`k2-${what.toLowerCase().replaceAll(" ", "-")}`);
+  await using lane = await shared.world.lane(`k2-${what.toLowerCase().replaceAll(" ", "-")}`);
   let injected = 0;
   // The line replaces the event of the deletion.
   const replace = (line: string): string[] =>
@@ -140,7 +140,7 @@ test.each([
       response.end(`${JSON.stringify({ type: "ERROR", object: expired })}\n`),
   ],
 ])("K3: 410 Gone %s leads to a list that finds a deletion", async (what, gone) => {
-  await using lane = await world.farm.lane(`k3-${what.replaceAll(" ", "-")}`);
+  await using lane = await shared.world.lane(`k3-${what.replaceAll(" ", "-")}`);
   const listed = await settledLists();
   await proxy.refuse();
   await expectRecreated(lane, async () => {
@@ -152,16 +152,16 @@ test.each([
 });
 
 test("O7: events of the time in which the process was stopped and disconnected are found", async () => {
-  const { farm } = world;
-  await using lane = await farm.lane("o7-stopped");
-  expect(farm.operator.exited).toBe(false);
-  farm.operator.signal("SIGSTOP");
+  const { world } = shared;
+  await using lane = await world.lane("o7-stopped");
+  expect(world.operator.exited).toBe(false);
+  world.operator.signal("SIGSTOP");
   await expectRecreated(lane, () => {
     proxy.reset();
-    farm.operator.signal("SIGCONT");
+    world.operator.signal("SIGCONT");
   });
 });
 
 test("no value appears in the log of the operator", () => {
-  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+  expect(shared.world.canaries.tracesIn({ log: shared.world.operator.log })).toEqual([]);
 });

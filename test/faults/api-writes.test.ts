@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { collection } from "../lab/real/world.ts";
+import { collection, secretThrough, isReady, reports } from "../lab/real/resources.ts";
 import { applied, status, writes } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
-import { Farm, isReady, reports, type Lane } from "./support/farm.ts";
+import { Lanes, type Lane } from "./support/lanes.ts";
 import type { Exchange, Fault, FaultProxy } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
@@ -13,7 +13,7 @@ import * as faults from "./support/faults.ts";
  */
 let proxy: FaultProxy;
 afterAll(() => proxy[Symbol.asyncDispose]());
-const world = Farm.use(async () => {
+const shared = Lanes.use(async () => {
   const started = await startApiProxy();
   proxy = started.proxy;
   proxy.inject((exchange) =>
@@ -22,7 +22,7 @@ const world = Farm.use(async () => {
       (one: Exchange) => one.relay(),
     )(exchange),
   );
-  return { api: started.api };
+  return { ...started.api };
 });
 
 /** The faults of the tests in progress; each selects the requests for its own object. */
@@ -74,7 +74,7 @@ test.concurrent.each([
   { row: "K5", what: "a page of a proxy", fault: faults.page(502), gapMs: 0 },
   { row: "K5", what: "a reset connection", fault: faults.reset, gapMs: 0 },
 ])("$row: $what instead of two writes is retried", async ({ what, fault, gapMs }) => {
-  await using lane = await world.farm.lane(
+  await using lane = await shared.world.lane(
     `k5-${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`,
   );
   const { times } = failFirst(2, "secrets", lane.name, fault);
@@ -90,43 +90,43 @@ test.concurrent.each([
   ["an update", "504", applied(status(504, "Timeout", "timed out"))],
   ["an update", "a reset connection", applied(faults.reset)],
 ])("K5: %s that took effect, reported as %s, is not repeated", async (_, what, fault) => {
-  await using lane = await world.farm.lane(`k5-applied-${what.replaceAll(" ", "-")}`);
+  await using lane = await shared.world.lane(`k5-applied-${what.replaceAll(" ", "-")}`);
   failFirst(1, "secrets", lane.name, fault);
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
-  expect(world.farm.history.versions("Secret", lane.name).length).toBe(2);
+  expect(shared.world.history.versions("Secret", lane.name).length).toBe(2);
 });
 
 test.concurrent("K5: a creation that took effect, reported as a timeout, is adopted", async () => {
   failFirst(1, "secrets", "k5-created", applied(timedOut));
-  await using lane = await world.farm.lane("k5-created");
+  await using lane = await shared.world.lane("k5-created");
   expect(lane.written).toEqual([lane.values[0]]);
-  expect(world.farm.history.versions("Secret", lane.name).length).toBe(1);
+  expect(shared.world.history.versions("Secret", lane.name).length).toBe(1);
 });
 
 test.concurrent("K4: a concurrent change between read and write is a conflict, and both changes remain", async () => {
-  const { farm } = world;
-  await using lane = await farm.lane("k4-conflict");
+  const { world } = shared;
+  await using lane = await world.lane("k4-conflict");
   failFirst(1, "secrets", lane.name, async ({ relay }) => {
-    await farm.patch("Secret", lane.name, { metadata: { labels: { "example.com/team": "a" } } });
+    await world.patch("Secret", lane.name, { metadata: { labels: { "example.com/team": "a" } } });
     await relay();
   });
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
-  expect(farm.history.latest("Secret", lane.name)?.metadata["labels"]).toMatchObject({
+  expect(world.history.latest("Secret", lane.name)?.metadata["labels"]).toMatchObject({
     "example.com/team": "a",
   });
 });
 
 test.concurrent("K4: a Secret that another client creates first is not taken over", async () => {
-  const { farm } = world;
+  const { world } = shared;
   const name = "k4-foreign";
-  const { client, email, password } = await farm.account();
-  await client.call("protect", { key_name: name, key_value: farm.canaries.text(name) });
+  const { client, email, password } = await world.account();
+  await client.call("protect", { key_name: name, key_value: world.canaries.text(name) });
   failFirst(1, "secrets", name, async ({ relay }) => {
-    await farm.create({
+    await world.create({
       kind: "Secret",
       apiVersion: "v1",
       metadata: { name },
@@ -134,17 +134,12 @@ test.concurrent("K4: a Secret that another client creates first is not taken ove
     });
     await relay();
   });
-  await farm.connection(name, { url: farm.vault.url, email, password });
-  await farm.create({
-    kind: "VaultSecret",
-    apiVersion: "vaultsync.dev/v1alpha1",
-    metadata: { name },
-    spec: { connectionRef: { name }, data: [{ secretKey: "value", remoteRef: { key: name } }] },
-  });
-  await farm.history.until("VaultSecret", name, (one) => reports(one, "TargetConflict"));
-  await farm.history.until("Secret", name, () => true);
-  expect(farm.history.values(name, "value")).toEqual(["foreign"]);
-  expect(farm.history.versions("Secret", name).length).toBe(1);
+  await world.connection(name, { url: world.vault.url, email, password });
+  await world.create(secretThrough(name, name, { value: name }));
+  await world.history.until("VaultSecret", name, (one) => reports(one, "TargetConflict"));
+  await world.history.until("Secret", name, () => true);
+  expect(world.history.values(name, "value")).toEqual(["foreign"]);
+  expect(world.history.versions("Secret", name).length).toBe(1);
 });
 
 /**
@@ -152,11 +147,11 @@ test.concurrent("K4: a Secret that another client creates first is not taken ove
  * version.
  */
 async function replaceSecret(lane: Lane, fields: object): Promise<void> {
-  const { farm } = world;
-  const secret = farm.history.latest("Secret", lane.name)!;
+  const { world } = shared;
+  const secret = world.history.latest("Secret", lane.name)!;
   const { labels, annotations, ownerReferences } = secret.metadata as Record<string, unknown>;
-  await farm.plane.request("DELETE", `${collection("Secret", farm.namespace)}/${lane.name}`);
-  await farm.create({
+  await world.plane.request("DELETE", `${collection("Secret", world.namespace)}/${lane.name}`);
+  await world.create({
     kind: "Secret",
     apiVersion: "v1",
     metadata: { name: lane.name, labels, annotations, ownerReferences },
@@ -166,21 +161,21 @@ async function replaceSecret(lane: Lane, fields: object): Promise<void> {
 }
 
 test.concurrent("K6: an immutable Secret is kept and reported, never deleted", async () => {
-  const { farm } = world;
-  await using lane = await farm.lane("k6-immutable");
-  await farm.patch("Secret", lane.name, { immutable: true });
-  const uid = farm.history.latest("Secret", lane.name)?.metadata.uid;
+  const { world } = shared;
+  await using lane = await world.lane("k6-immutable");
+  await world.patch("Secret", lane.name, { immutable: true });
+  const uid = world.history.latest("Secret", lane.name)?.metadata.uid;
   await lane.protect();
   await lane.secretReports("TargetImmutable");
   expect(lane.written).toEqual([lane.values[0]]);
-  expect(farm.history.latest("Secret", lane.name)?.metadata.uid).toBe(uid);
-  await farm.delete("Secret", lane.name);
+  expect(world.history.latest("Secret", lane.name)?.metadata.uid).toBe(uid);
+  await world.delete("Secret", lane.name);
   await lane.inSync();
 });
 
 test.concurrent("K6: a Secret of another type is kept and reported, never deleted", async () => {
-  const { farm } = world;
-  await using lane = await farm.lane("k6-type");
+  const { world } = shared;
+  await using lane = await world.lane("k6-type");
   active.push((next) => async (exchange) => {
     // The operator may not create it again before the replacement exists.
     if (exchange.request.method === "POST" && writes("secrets", lane.name)(exchange.request))
@@ -189,15 +184,15 @@ test.concurrent("K6: a Secret of another type is kept and reported, never delete
   });
   await replaceSecret(lane, { type: "example.com/other" });
   await lane.secretReports("TargetImmutable");
-  const uid = farm.history.latest("Secret", lane.name)?.metadata.uid;
+  const uid = world.history.latest("Secret", lane.name)?.metadata.uid;
   await lane.protect();
   await sleep(6_000);
-  expect(farm.history.latest("Secret", lane.name)?.metadata.uid).toBe(uid);
-  expect(farm.history.latest("Secret", lane.name)?.["type"]).toBe("example.com/other");
+  expect(world.history.latest("Secret", lane.name)?.metadata.uid).toBe(uid);
+  expect(world.history.latest("Secret", lane.name)?.["type"]).toBe("example.com/other");
 });
 
 test.concurrent("K6: an object that the API server rejects as too large is reported, and the target is kept", async () => {
-  await using lane = await world.farm.lane("k6-large");
+  await using lane = await shared.world.lane("k6-large");
   failFirst(
     1,
     "secrets",
@@ -213,19 +208,19 @@ test.concurrent("K6: an object that the API server rejects as too large is repor
 });
 
 test("K4: a status that another client has changed is written again", async () => {
-  const { farm } = world;
+  const { world } = shared;
   const before = active.length;
   failFirst(1, "vaultsecrets", "k4-status", async ({ relay }) => {
-    await farm.patch("VaultSecret", "k4-status", {
+    await world.patch("VaultSecret", "k4-status", {
       metadata: { labels: { "example.com/team": "a" } },
     });
     await relay();
   });
-  await using lane = await farm.lane("k4-status");
+  await using lane = await world.lane("k4-status");
   expect(active.length).toBe(before + 1);
   await lane.until("VaultSecret", isReady);
 });
 
 test("no value appears in the log of the operator", () => {
-  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+  expect(shared.world.canaries.tracesIn({ log: shared.world.operator.log })).toEqual([]);
 });

@@ -3,7 +3,8 @@ import { waitUntil } from "../lab/clock/wait-until.ts";
 import { certificate, type Certificate } from "../lab/certificates.ts";
 import { lines, lists, onRequests, watches } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
-import { Farm, isReady, type Lane, type LaneOptions } from "./support/farm.ts";
+import { Lanes, type Lane, type LaneOptions } from "./support/lanes.ts";
+import { isReady } from "../lab/real/resources.ts";
 import type { Exchange, FaultProxy } from "../lab/real/fault-proxy.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
 
@@ -17,10 +18,10 @@ afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
   machine[Symbol.dispose]();
 });
-const world = Farm.use(async () => {
+const shared = Lanes.use(async () => {
   const started = await startApiProxy();
   proxy = started.proxy;
-  return { accounts: 8, api: started.api, process: machine.options, args: ["--resync", "1m"] };
+  return { accounts: 8, ...started.api, process: machine.options, args: ["--resync", "1m"] };
 });
 
 /** Names of objects whose deletion is lost. */
@@ -43,14 +44,14 @@ beforeAll(() => {
 /** A connection whose times are long enough for a process that lives faster. */
 const patient = { refreshInterval: "60s", timeout: "100s", follow: "Interval" };
 const lane = (name: string, options: LaneOptions = {}): Promise<Lane> =>
-  world.farm.lane(name, { ...options, spec: { ...patient, ...options.spec } });
+  shared.world.lane(name, { ...options, spec: { ...patient, ...options.spec } });
 
 test.concurrent("K2: a deletion that the watch lost is found and repaired by the resync", async () => {
-  const { farm } = world;
+  const { world } = shared;
   await using one = await lane("k2-lost");
-  const before = farm.history.latest("Secret", one.name);
+  const before = world.history.latest("Secret", one.name);
   lost.add(one.name);
-  await farm.delete("Secret", one.name);
+  await world.delete("Secret", one.name);
   await one.until("Secret", ({ metadata }) => metadata.uid !== before?.metadata.uid);
   await one.inSync();
   expect(one.written).toEqual([one.values[0], "deleted", one.values[0]]);
@@ -61,9 +62,9 @@ test.concurrent("K2: a watch that is silent is replaced, and what it missed is f
   const { proxy: opened, api } = await startApiProxy();
   await using silenced = opened;
   // Without a resync, only the silence can end the watch.
-  await using farm = await Farm.create({
+  await using world = await Lanes.create({
+    ...api,
     accounts: 1,
-    api,
     process: faster.options,
     args: ["--resync", "0"],
   });
@@ -75,12 +76,12 @@ test.concurrent("K2: a watch that is silent is replaced, and what it missed is f
     silent += 1;
     return response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
   });
-  await farm.startOperator();
+  await world.startOperator();
   const listed = (): number => silenced.requests.filter(lists("vaultsecrets")).length;
   await waitUntil("the watch is silent", () => silent > 0);
   // On a slow machine, the first list may take longer than its deadline on the fast clock.
   const before = listed();
-  await using one = await farm.lane("k2-silent", { spec: patient });
+  await using one = await world.lane("k2-silent", { spec: patient });
   expect(one.written).toEqual([one.values[0]]);
   expect(listed()).toBe(before);
 });
@@ -97,7 +98,7 @@ const served = (issuer: Certificate) => {
  * Creates the CA bundle of a lane, and the lane, whose proxy has a certificate of this authority.
  */
 async function trusting(name: string, authority: Certificate): Promise<Lane> {
-  await world.farm.create({
+  await shared.world.create({
     kind: "ConfigMap",
     apiVersion: "v1",
     metadata: { name },
@@ -114,7 +115,7 @@ async function changeBundle({ name }: Lane, ...authorities: readonly Certificate
   const path = `/configmaps/${name}`;
   const reads = (): number =>
     proxy.requests.filter((request) => request.path.endsWith(path)).length;
-  await world.farm.patch("ConfigMap", name, { data: { "ca.crt": pem(...authorities) } });
+  await shared.world.patch("ConfigMap", name, { data: { "ca.crt": pem(...authorities) } });
   const before = reads();
   await waitUntil("the bundle is read", () => reads() > before, 30_000);
 }
@@ -131,7 +132,7 @@ async function reconnects({ proxy: vault }: Lane, change: () => unknown): Promis
 }
 
 test.concurrent("V9: a CA bundle with the old and the new authority lets a certificate change unnoticed", async () => {
-  const { history } = world.farm;
+  const { history } = shared.world;
   const [old, next] = [certificate("Old CA"), certificate("New CA")];
   await using one = await trusting("v9-rotated", old);
   const from = history.versions("VaultConnection", one.name).length;
@@ -152,19 +153,19 @@ test.concurrent("V9: a CA bundle with the old and the new authority lets a certi
 });
 
 test.concurrent("V9: a certificate of a new authority is refused until the CA bundle contains it", async () => {
-  const { farm } = world;
+  const { world } = shared;
   const [old, next] = [certificate("Old CA"), certificate("New CA")];
   await using one = await trusting("v9-late", old);
   const sent = one.proxy.requests.length;
   one.proxy.useCertificate(served(next));
   await one.connectionReports(undefined, UNTRUSTED);
   expect(one.proxy.requests.length).toBe(sent);
-  await farm.patch("ConfigMap", one.name, { data: { "ca.crt": pem(next) } });
+  await world.patch("ConfigMap", one.name, { data: { "ca.crt": pem(next) } });
   const value = await one.protect();
   await one.inSync();
   expect(one.written).toEqual([one.values[0], value]);
 });
 
 test("no value appears in the log of the operator", () => {
-  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+  expect(shared.world.canaries.tracesIn({ log: shared.world.operator.log })).toEqual([]);
 });

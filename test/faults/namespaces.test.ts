@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { condition } from "../lab/real/world.ts";
-import { Farm, isReady, reports } from "./support/farm.ts";
+import { condition, secretThrough, isReady, reports } from "../lab/real/resources.ts";
+import { Lanes } from "./support/lanes.ts";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 
 /**
@@ -11,7 +11,7 @@ import { FaultProxy } from "../lab/real/fault-proxy.ts";
 const NAME = "vault";
 
 interface Tenant {
-  readonly farm: Farm;
+  readonly world: Lanes;
   readonly proxy: FaultProxy;
   readonly email: string;
   /**
@@ -21,33 +21,23 @@ interface Tenant {
   readonly protect: () => Promise<string>;
 }
 
-const secretOf = (
-  connection: string,
-  name: string,
-): { kind: string; [field: string]: unknown } => ({
-  kind: "VaultSecret",
-  apiVersion: "vaultsync.dev/v1alpha1",
-  metadata: { name },
-  spec: {
-    connectionRef: { name: connection },
-    data: [{ secretKey: "value", remoteRef: { key: NAME } }],
-  },
-});
+const secretOf = (connection: string, name: string) =>
+  secretThrough(connection, name, { value: NAME });
 
 /**
  * Creates the connection and the resource in one namespace, through a separate proxy to the vault
  * of the first.
  */
-async function tenant(farm: Farm, vault: Farm): Promise<Tenant> {
+async function tenant(world: Lanes, vault: Lanes): Promise<Tenant> {
   const { client, email, password } = await vault.account();
   const proxy = await FaultProxy.start({ url: vault.vault.url });
   const protect = async (): Promise<string> => {
-    const value = farm.canaries.text(email);
+    const value = world.canaries.text(email);
     expect((await client.call("protect", { key_name: NAME, key_value: value })).status).toBe(200);
     return value;
   };
-  await farm.connection(NAME, { url: proxy.url, email, password });
-  return { farm, proxy, email, protect };
+  await world.connection(NAME, { url: proxy.url, email, password });
+  return { world, proxy, email, protect };
 }
 
 const tokensAt = ({ proxy }: Tenant): Set<string> =>
@@ -58,16 +48,16 @@ const emailsAt = ({ proxy }: Tenant): Set<string> => {
     logins.map(({ body }) => (JSON.parse(body.toString()) as { email: string }).email),
   );
 };
-const holds = ({ farm }: Tenant, value: string): Promise<unknown> =>
-  farm.history.until(
+const holds = ({ world }: Tenant, value: string): Promise<unknown> =>
+  world.history.until(
     "Secret",
     NAME,
     ({ data }) => data["value"] === Buffer.from(value).toString("base64"),
   );
 
 test("I12: a namespace neither uses the credentials of another nor changes its results", async () => {
-  await using first = await Farm.create({ accounts: 2 });
-  await using second = await Farm.create({ accounts: 0 });
+  await using first = await Lanes.create({ accounts: 2 });
+  await using second = await Lanes.create({ accounts: 0 });
   const operator = await first.startOperator([
     "--no-leader-elect",
     "--namespaces",
@@ -78,28 +68,28 @@ test("I12: a namespace neither uses the credentials of another nor changes its r
   const b = await tenant(second, first);
   await using _b = b.proxy;
   const [ofA, ofB] = [await a.protect(), await b.protect()];
-  for (const { farm } of [a, b]) await farm.create(secretOf(NAME, NAME));
+  for (const { world } of [a, b]) await world.create(secretOf(NAME, NAME));
   await Promise.all([holds(a, ofA), holds(b, ofB)]);
 
   // A name that only the other namespace has is no connection here.
-  await b.farm.connection("other", { url: b.proxy.url, email: b.email, password: "unknown" });
-  await a.farm.create(secretOf("other", "borrowed"));
-  await a.farm.history.until("VaultSecret", "borrowed", (one) =>
+  await b.world.connection("other", { url: b.proxy.url, email: b.email, password: "unknown" });
+  await a.world.create(secretOf("other", "borrowed"));
+  await a.world.history.until("VaultSecret", "borrowed", (one) =>
     reports(one, "ConnectionNotFound"),
   );
 
   // The vault of one fails, and its password becomes wrong: the other continues.
   await b.proxy.refuse();
-  await b.farm.history.until("VaultConnection", NAME, (one) => reports(one, "VaultUnreachable"));
-  await b.farm.patch("Secret", `${NAME}-login`, { stringData: { password: "outdated" } });
+  await b.world.history.until("VaultConnection", NAME, (one) => reports(one, "VaultUnreachable"));
+  await b.world.patch("Secret", `${NAME}-login`, { stringData: { password: "outdated" } });
   const next = await a.protect();
   await holds(a, next);
-  await a.farm.history.until("VaultSecret", NAME, isReady);
+  await a.world.history.until("VaultSecret", NAME, isReady);
 
-  expect(a.farm.history.values(NAME, "value")).toEqual([ofA, next]);
-  expect(b.farm.history.values(NAME, "value")).toEqual([ofB]);
-  expect(a.farm.history.latest("Secret", "borrowed")).toBeUndefined();
-  const ofFirst = a.farm.history.versions("VaultConnection", NAME);
+  expect(a.world.history.values(NAME, "value")).toEqual([ofA, next]);
+  expect(b.world.history.values(NAME, "value")).toEqual([ofB]);
+  expect(a.world.history.latest("Secret", "borrowed")).toBeUndefined();
+  const ofFirst = a.world.history.versions("VaultConnection", NAME);
   expect(ofFirst.filter((one) => condition(one, "Ready")?.status === "False")).toEqual([]);
   expect([...emailsAt(a)]).toEqual([a.email]);
   expect([...emailsAt(b)]).toEqual([b.email]);

@@ -6,22 +6,23 @@ import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 import { silence } from "./support/faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { onFirst, writes } from "./support/api-faults.ts";
-import { Farm, reports, type FarmOptions } from "./support/farm.ts";
+import { Lanes, type LanesOptions } from "./support/lanes.ts";
+import { reports, secretThrough } from "../lab/real/resources.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
 
 /**
  * The operator's process is stopped or stalled, or its clock jumps. Each test has a separate
  * operator.
  */
-const farmWith = (options: FarmOptions = {}): Promise<Farm> =>
-  Farm.create({ accounts: 4, ...options });
+const worldWith = (options: LanesOptions = {}): Promise<Lanes> =>
+  Lanes.create({ accounts: 4, ...options });
 
 test("O3: SIGTERM while a write is in progress ends with exit code 0 after the write", async () => {
   const { proxy: opened, api } = await startApiProxy();
   await using proxy = opened;
-  await using farm = await farmWith({ api });
-  await farm.startOperator();
-  await using lane = await farm.lane("o3-sigterm");
+  await using world = await worldWith(api);
+  await world.startOperator();
+  await using lane = await world.lane("o3-sigterm");
   const started = Promise.withResolvers<void>();
   proxy.inject(
     onFirst(1, writes("secrets", lane.name), async ({ relay }) => {
@@ -32,16 +33,16 @@ test("O3: SIGTERM while a write is in progress ends with exit code 0 after the w
   );
   const value = await lane.protect();
   await started.promise;
-  expect(await farm.operator.stop("SIGTERM")).toBe(0);
+  expect(await world.operator.stop("SIGTERM")).toBe(0);
   expect(lane.written.at(-1)).toBe(value);
 });
 
 test("O3: a second signal ends the process during a write, and a restart converges", async () => {
   const { proxy: opened, api } = await startApiProxy();
   await using proxy = opened;
-  await using farm = await farmWith({ api });
-  const operator = await farm.startOperator();
-  await using lane = await farm.lane("o3-twice");
+  await using world = await worldWith(api);
+  const operator = await world.startOperator();
+  await using lane = await world.lane("o3-twice");
   const started = Promise.withResolvers<void>();
   proxy.inject(onFirst(1, writes("secrets", lane.name), () => started.resolve()));
   const value = await lane.protect();
@@ -50,7 +51,7 @@ test("O3: a second signal ends the process during a write, and a restart converg
   // Another signal than the first, with which the system would merge an equal one.
   expect(await operator.stop("SIGINT")).toBe(1);
   await proxy.heal();
-  await farm.startOperator();
+  await world.startOperator();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
 });
@@ -58,9 +59,12 @@ test("O3: a second signal ends the process during a write, and a restart converg
 test("O3: SIGTERM before the caches are synced ends with exit code 0", async () => {
   const { proxy: opened, api } = await startApiProxy();
   await using proxy = opened;
-  await using farm = await farmWith({ api });
+  await using world = await worldWith(api);
   proxy.inject(silence);
-  await using operator = OperatorProcess.launch(farm.kubeconfig, ["--namespaces", farm.namespace]);
+  await using operator = OperatorProcess.launch(world.kubeconfig, [
+    "--namespaces",
+    world.namespace,
+  ]);
   await waitUntil("the operator lists", () => proxy.requests.length > 0, 100_000);
   expect(await operator.stop("SIGTERM")).toBe(0);
   expect(operator.log).not.toContain("caches synced");
@@ -68,12 +72,12 @@ test("O3: SIGTERM before the caches are synced ends with exit code 0", async () 
 
 test("V14: steps of the wall clock by an hour cause no login, no refresh and no stale resource", async () => {
   using machine = new ProcessFaults();
-  await using farm = await farmWith({ process: machine.options });
-  await farm.startOperator();
-  await using lane = await farm.lane("v14-clock");
+  await using world = await worldWith({ process: machine.options });
+  await world.startOperator();
+  await using lane = await world.lane("v14-clock");
   for (const clockOffsetMs of [-3_600_000, 600_000, 0]) {
     machine.set({ clockOffsetMs });
-    farm.operator.signal("SIGUSR2");
+    world.operator.signal("SIGUSR2");
     await lane.protect();
     await lane.inSync();
   }
@@ -82,7 +86,7 @@ test("V14: steps of the wall clock by an hour cause no login, no refresh and no 
     (one) => lane.proxy.to(operationPath[one]).length,
   );
   expect(counted).toEqual([1, 0]);
-  const all = farm.history
+  const all = world.history
     .versions("VaultSecret", lane.name)
     .flatMap(({ status }) => status?.conditions ?? []);
   expect(all.filter(({ type }) => type === "Stale")).toEqual([]);
@@ -90,13 +94,15 @@ test("V14: steps of the wall clock by an hour cause no login, no refresh and no 
 
 test("O4: the liveness probe fails while the event loop is blocked, and work continues", async () => {
   using machine = new ProcessFaults();
-  await using farm = await farmWith({ process: machine.options });
-  await farm.startOperator();
-  await using lane = await farm.lane("o4-stall");
+  await using world = await worldWith({ process: machine.options });
+  await world.startOperator();
+  await using lane = await world.lane("o4-stall");
   machine.set({ stallMs: 5_000 });
-  farm.operator.signal("SIGUSR2");
+  world.operator.signal("SIGUSR2");
   const probe = (): Promise<unknown> =>
-    fetch(`http://127.0.0.1:${farm.operator.port}/healthz`, { signal: AbortSignal.timeout(1_000) });
+    fetch(`http://127.0.0.1:${world.operator.port}/healthz`, {
+      signal: AbortSignal.timeout(1_000),
+    });
   await waitUntil("the probe fails", () =>
     probe().then(
       () => false,
@@ -110,55 +116,47 @@ test("O4: the liveness probe fails while the event loop is blocked, and work con
 
 test("O4: an unhandled rejection ends the process with an error, and a restart converges", async () => {
   using machine = new ProcessFaults();
-  await using farm = await farmWith({ process: machine.options });
-  const operator = await farm.startOperator();
-  await using lane = await farm.lane("o4-rejection");
+  await using world = await worldWith({ process: machine.options });
+  const operator = await world.startOperator();
+  await using lane = await world.lane("o4-rejection");
   machine.set({ unhandledRejection: true });
   operator.signal("SIGUSR2");
   const { code } = await operator.result;
   expect(code).toBeGreaterThan(0);
   machine.set({});
   const value = await lane.protect();
-  await farm.startOperator();
+  await world.startOperator();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
 });
 
 test("O6: of two resources with one target exactly one writes it", async () => {
-  await using farm = await farmWith();
-  await farm.startOperator();
-  await using lane = await farm.lane("o6-first");
-  await farm.create({
-    kind: "VaultSecret",
-    apiVersion: "vaultsync.dev/v1alpha1",
-    metadata: { name: "o6-second" },
-    spec: {
-      connectionRef: { name: lane.name },
-      target: { name: lane.name },
-      data: [{ secretKey: "other", remoteRef: { key: lane.name } }],
-    },
-  });
-  await farm.history.until("VaultSecret", "o6-second", (one) => reports(one, "TargetConflict"));
+  await using world = await worldWith();
+  await world.startOperator();
+  await using lane = await world.lane("o6-first");
+  const { name } = lane;
+  await world.create(secretThrough(name, "o6-second", { other: name }, { name }));
+  await world.history.until("VaultSecret", "o6-second", (one) => reports(one, "TargetConflict"));
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
-  expect(farm.history.versions("Secret", lane.name).filter(({ data }) => "other" in data)).toEqual(
+  expect(world.history.versions("Secret", lane.name).filter(({ data }) => "other" in data)).toEqual(
     [],
   );
 });
 
 test("O5: a resource that is edited 40 times ends with its last edit, and others are not delayed", async () => {
-  await using farm = await farmWith();
-  await farm.startOperator();
-  await using lane = await farm.lane("o5-quiet");
-  await using busy = await farm.lane("o5-busy");
+  await using world = await worldWith();
+  await world.startOperator();
+  await using lane = await world.lane("o5-quiet");
+  await using busy = await world.lane("o5-busy");
   const edits = (async () => {
     for (let edit = 0; edit < 40; edit += 1) {
       const data = [
         { secretKey: "value", remoteRef: { key: busy.name } },
         { secretKey: `edit-${edit}`, remoteRef: { key: busy.name } },
       ];
-      await farm.patch("VaultSecret", busy.name, { spec: { data } });
+      await world.patch("VaultSecret", busy.name, { spec: { data } });
     }
   })();
   const value = await lane.protect();

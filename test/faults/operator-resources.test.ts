@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
-import { Farm } from "./support/farm.ts";
+import { Lanes } from "./support/lanes.ts";
 import * as faults from "./support/faults.ts";
 
 /**
@@ -18,9 +18,9 @@ function limit({ pid }: OperatorProcess, resource: "nofile" | "as", count: numbe
 }
 
 test.concurrent("O4: without free file descriptors nothing is sent, and work resumes with them", async () => {
-  await using farm = await Farm.create({ accounts: 1 });
-  const operator = await farm.startOperator();
-  await using lane = await farm.lane("o4-files");
+  await using world = await Lanes.create({ accounts: 1 });
+  const operator = await world.startOperator();
+  await using lane = await world.lane("o4-files");
   limit(operator, "nofile", 1);
   lane.proxy.reset();
   const second = await lane.protect();
@@ -32,22 +32,22 @@ test.concurrent("O4: without free file descriptors nothing is sent, and work res
   limit(operator, "nofile", 1024);
   await lane.inSync(90_000);
   expect(lane.written).toEqual([lane.values[0], second]);
-  expect(farm.canaries.tracesIn({ log: operator.log })).toEqual([]);
+  expect(world.canaries.tracesIn({ log: operator.log })).toEqual([]);
 });
 
 test.concurrent("O4: a process that can write neither a file nor its log syncs and stops as usual", async () => {
-  await using farm = await Farm.create({ accounts: 1 });
+  await using world = await Lanes.create({ accounts: 1 });
   // No byte may be written to a file: as on a full or read-only disk, but also without a privilege
   // that ignores both.
   const through = ["sh", "-c", 'exec prlimit --fsize=0 "$@" 2>/dev/full', "sh"];
   const options = { through, env: { NODE_DISABLE_COMPILE_CACHE: "1" } };
   await using operator = OperatorProcess.launch(
-    farm.kubeconfig,
-    ["--namespaces", farm.namespace, "--no-leader-elect"],
+    world.kubeconfig,
+    ["--namespaces", world.namespace, "--no-leader-elect"],
     options,
   );
-  farm.operators.push(operator);
-  await using lane = await farm.lane("o4-disk");
+  world.operators.push(operator);
+  await using lane = await world.lane("o4-disk");
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
@@ -55,9 +55,9 @@ test.concurrent("O4: a process that can write neither a file nor its log syncs a
 });
 
 test.concurrent("O4: a process without memory ends with an error, and a restart converges", async () => {
-  await using farm = await Farm.create({ accounts: 1 });
-  const operator = await farm.startOperator();
-  await using lane = await farm.lane("o4-memory");
+  await using world = await Lanes.create({ accounts: 1 });
+  const operator = await world.startOperator();
+  await using lane = await world.lane("o4-memory");
   limit(operator, "as", 1);
   const others = Array.from({ length: 100_000 }, (_, index) => ({
     key_name: `other-${index}`,
@@ -70,8 +70,8 @@ test.concurrent("O4: a process without memory ends with an error, and a restart 
   expect(stderr.includes("out of memory")).toBe(true);
   expect(lane.written).toEqual([lane.values[0]]);
   await lane.proxy.heal();
-  const restarted = await farm.startOperator();
+  const restarted = await world.startOperator();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], second]);
-  expect(farm.canaries.tracesIn({ log: operator.log + restarted.log })).toEqual([]);
+  expect(world.canaries.tracesIn({ log: operator.log + restarted.log })).toEqual([]);
 });

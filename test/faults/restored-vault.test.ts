@@ -1,13 +1,10 @@
-import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Redacted } from "../../src/lib/redacted.ts";
 import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
-import { TestVault } from "../lab/vault/test-vault.ts";
+import { ACCOUNT } from "../lab/real/world.ts";
+import { PersistentVault } from "../lab/vault/persistent-vault.ts";
 import { VaultClient } from "../lab/vault/vault-client.ts";
-import { Farm, reports } from "./support/farm.ts";
+import { Lanes } from "./support/lanes.ts";
+import { reports, secretThrough } from "../lab/real/resources.ts";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
@@ -15,100 +12,39 @@ import * as faults from "./support/faults.ts";
  * A vault is restored from a backup, and then stores other bytes under a version that it had given
  * to others before.
  */
-const EMAIL = "ops@example.com";
 const NAME = "db";
 
-/**
- * A vault on disk that can be backed up and restored by the command line, always at the same
- * address.
- */
-class RestorableVault implements AsyncDisposable {
-  readonly #directory: string;
-  readonly #masterKey = new Redacted<Uint8Array>(randomBytes(32));
-  #running: TestVault | undefined;
-  #password = "";
-  #url = "";
-  #store = "first.db";
+async function protect({ vault, url, password }: PersistentVault, value: string): Promise<void> {
+  const login = await vault.logIn(ACCOUNT, { password });
+  const client = new VaultClient(url, ACCOUNT, { token: login.json().access_token });
+  const response = await client.call("protect", { key_name: NAME, key_value: value });
+  if (response.status !== 200) throw new Error(`protect: ${response.outcome()}`);
+}
 
-  private constructor(directory: string) {
-    this.#directory = directory;
-  }
+async function command(vault: PersistentVault, ...args: readonly string[]): Promise<void> {
+  const { code, stderr } = await VaultsyncProcess.run(["vault", ...args], {
+    env: { VAULTSYNC_VAULT_MASTER_KEY: vault.masterKey },
+  });
+  if (code !== 0) throw new Error(`vaultsync vault ${args.join(" ")}: ${stderr}`);
+}
 
-  static async start(): Promise<RestorableVault> {
-    const vault = new RestorableVault(await mkdtemp(join(tmpdir(), "vaultsync-restored-")));
-    await vault.#start([EMAIL], 0);
-    vault.#password = vault.#running?.passwords.get(EMAIL) ?? "";
-    return vault;
-  }
+const backUp = (vault: PersistentVault): Promise<void> =>
+  command(vault, "backup", "--data", vault.path("vault.db"), "--to", vault.path("backup"));
 
-  get url(): string {
-    return this.#url;
-  }
-
-  get password(): string {
-    return this.#password;
-  }
-
-  async protect(value: string): Promise<void> {
-    const login = await this.#running?.logIn(EMAIL, { password: this.password });
-    const client = new VaultClient(this.url, EMAIL, { token: login?.json().access_token });
-    const response = await client.call("protect", { key_name: NAME, key_value: value });
-    if (response.status !== 200) throw new Error(`protect: ${response.outcome()}`);
-  }
-
-  backUp(): Promise<void> {
-    return this.#command("backup", "--data", this.#path(this.#store), "--to", this.#path("backup"));
-  }
-
-  /** Replaces the data with the backup. */
-  async restore(): Promise<void> {
-    await this.#running?.[Symbol.asyncDispose]();
-    this.#store = "second.db";
-    await this.#command(
-      "restore",
-      "--from",
-      this.#path("backup"),
-      "--data",
-      this.#path(this.#store),
-    );
-    await this.#start([], Number(new URL(this.url).port));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#running?.[Symbol.asyncDispose]();
-    await rm(this.#directory, { recursive: true, force: true });
-  }
-
-  #path(name: string): string {
-    return join(this.#directory, name);
-  }
-
-  async #start(emails: readonly string[], port: number): Promise<void> {
-    const listen = { host: "127.0.0.1", port };
-    this.#running = await TestVault.start({
-      emails,
-      listen,
-      data: this.#path(this.#store),
-      masterKey: this.#masterKey,
-    });
-    this.#url = this.#running.url;
-  }
-
-  async #command(...args: readonly string[]): Promise<void> {
-    const key = Buffer.from(this.#masterKey.reveal()).toString("base64");
-    const { code, stderr } = await VaultsyncProcess.run(["vault", ...args], {
-      env: { VAULTSYNC_VAULT_MASTER_KEY: key },
-    });
-    if (code !== 0) throw new Error(`vaultsync vault ${args.join(" ")}: ${stderr}`);
-  }
+/** Replaces the data with the backup. */
+async function restore(vault: PersistentVault): Promise<void> {
+  await vault.stop();
+  const data = vault.path("restored.db");
+  await command(vault, "restore", "--from", vault.path("backup"), "--data", data);
+  await vault.restart("restored.db");
 }
 
 // Without a cache, the operator reads a value again in order to repair its target.
-const world = Farm.use(() => ({ accounts: 0, args: ["--value-cache-bytes", "0"] }));
+const shared = Lanes.use(() => ({ accounts: 0, args: ["--value-cache-bytes", "0"] }));
 
-interface Scene {
+interface Restored {
   readonly name: string;
-  readonly vault: RestorableVault;
+  readonly vault: PersistentVault;
   readonly proxy: FaultProxy;
   /** The value of version 2. The backup does not contain it. */
   readonly second: string;
@@ -118,31 +54,29 @@ interface Scene {
  * Backs up version 1, syncs version 2, restores the backup while the vault cannot be reached, and
  * runs `check`.
  */
-async function afterRestore(name: string, check: (scene: Scene) => Promise<void>): Promise<void> {
-  const { farm } = world;
-  await using vault = await RestorableVault.start();
+async function afterRestore(
+  name: string,
+  check: (restored: Restored) => Promise<void>,
+): Promise<void> {
+  const { world } = shared;
+  await using vault = await PersistentVault.start();
   await using proxy = await FaultProxy.start({ url: vault.url });
-  const second = farm.canaries.text(name);
-  await vault.protect(farm.canaries.text(name));
-  await vault.backUp();
-  await vault.protect(second);
-  await farm.connection(name, { url: proxy.url, email: EMAIL, password: vault.password });
-  await farm.create({
-    kind: "VaultSecret",
-    apiVersion: "vaultsync.dev/v1alpha1",
-    metadata: { name },
-    spec: { connectionRef: { name }, data: [{ secretKey: "value", remoteRef: { key: NAME } }] },
-  });
+  const second = world.canaries.text(name);
+  await protect(vault, world.canaries.text(name));
+  await backUp(vault);
+  await protect(vault, second);
+  await world.connection(name, { url: proxy.url, email: ACCOUNT, password: vault.password });
+  await world.create(secretThrough(name, name, { value: NAME }));
   await holds(name, second);
   await proxy.refuse();
-  await vault.restore();
+  await restore(vault);
   await check({ name, vault, proxy, second });
-  for (const kind of ["VaultSecret", "VaultConnection"]) await farm.delete(kind, name);
+  for (const kind of ["VaultSecret", "VaultConnection"]) await world.delete(kind, name);
 }
 
-const written = (name: string): string[] => world.farm.history.values(name, "value");
+const written = (name: string): string[] => shared.world.history.values(name, "value");
 const holds = (name: string, value: string): Promise<unknown> =>
-  world.farm.history.until(
+  shared.world.history.until(
     "Secret",
     name,
     ({ data }) => data["value"] === Buffer.from(value).toString("base64"),
@@ -151,14 +85,16 @@ const holds = (name: string, value: string): Promise<unknown> =>
 test.concurrent("V16: after a restore to a lower version the target keeps the bytes of the higher one", () =>
   afterRestore("v16-lower", async ({ name, proxy, second }) => {
     await proxy.heal();
-    await world.farm.history.until("VaultSecret", name, (one) => reports(one, "VersionRegressed"));
+    await shared.world.history.until("VaultSecret", name, (one) =>
+      reports(one, "VersionRegressed"),
+    );
     expect(written(name)).toEqual([second]);
   }));
 
 test.concurrent("V16: a version that was stored again after a restore, at another time, is a change", () =>
   afterRestore("v16-later", async ({ name, vault, proxy, second }) => {
-    const again = world.farm.canaries.text("again");
-    await vault.protect(again);
+    const again = shared.world.canaries.text("again");
+    await protect(vault, again);
     await proxy.heal();
     await holds(name, again);
     expect(written(name)).toEqual([second, again]);
@@ -171,19 +107,19 @@ const withoutTimes = ({ secrets }: { secrets: object[] }): object => ({
 
 test.concurrent("V16: other bytes under an unchanged version are kept out until a user accepts them", () =>
   afterRestore("v16-equal", async ({ name, vault, proxy, second }) => {
-    const { farm } = world;
-    const again = farm.canaries.text("again");
-    await vault.protect(again);
+    const { world } = shared;
+    const again = world.canaries.text("again");
+    await protect(vault, again);
     await proxy.heal();
     proxy.inject(faults.on("list_no_dup", faults.changed(withoutTimes)));
-    await farm.patch("Secret", name, {
+    await world.patch("Secret", name, {
       data: { value: Buffer.from("changed").toString("base64") },
     });
-    await farm.history.until("VaultSecret", name, (one) =>
+    await world.history.until("VaultSecret", name, (one) =>
       reports(one, "SourceSuspicious", /vaultsync\.dev\/accept=db@2/),
     );
     expect(written(name)).toEqual([second, "changed"]);
-    await farm.patch("VaultSecret", name, {
+    await world.patch("VaultSecret", name, {
       metadata: { annotations: { "vaultsync.dev/accept": `${NAME}@2` } },
     });
     await holds(name, again);
@@ -191,5 +127,5 @@ test.concurrent("V16: other bytes under an unchanged version are kept out until 
   }));
 
 test("no value appears in the log of the operator", () => {
-  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+  expect(shared.world.canaries.tracesIn({ log: shared.world.operator.log })).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { AuditEvent } from "../lab/control-plane/audit.ts";
 import { OPERATOR_USER } from "../lab/real/world.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { Farm } from "./support/farm.ts";
+import { Lanes } from "./support/lanes.ts";
 
 /**
  * A namespace is deleted while it still has resources whose targets are gone: a user may keep
@@ -15,7 +15,7 @@ const ADMISSION = "/apis/admissionregistration.k8s.io/v1";
  * Keeps our resources and the credentials of a namespace from being deleted, as long as the result
  * is not disposed of.
  */
-async function keepResources({ plane, namespace }: Farm): Promise<AsyncDisposable> {
+async function keepResources({ plane, namespace }: Lanes): Promise<AsyncDisposable> {
   const post = async (path: string, object: object): Promise<void> => {
     const { status, body } = await plane.request("POST", `${ADMISSION}/${path}`, object);
     if (status !== 201) throw new Error(`${path}: ${status} ${body}`);
@@ -63,17 +63,17 @@ const ofTargets = (events: readonly AuditEvent[]): AuditEvent[] =>
   events.filter(({ objectRef }) => ["secrets", "configmaps"].includes(objectRef?.resource ?? ""));
 
 test("K7: nothing is written to a terminating namespace, nor often tried", async () => {
-  await using farm = await Farm.create({ accounts: 1 });
-  const { plane, namespace, history } = farm;
-  const operator = await farm.startOperator();
-  await using lane = await farm.lane("k7-terminating");
+  await using world = await Lanes.create({ accounts: 1 });
+  const { plane, namespace, history } = world;
+  const operator = await world.startOperator();
+  await using lane = await world.lane("k7-terminating");
   const held = {
     kind: "ConfigMap",
     apiVersion: "v1",
     metadata: { name: "held", finalizers: ["example.com/held"] },
   };
-  await farm.create(held);
-  await using _ = await keepResources(farm);
+  await world.create(held);
+  await using _ = await keepResources(world);
   const since = await plane.auditMark();
   await plane.request("DELETE", `/api/v1/namespaces/${namespace}`);
   await waitUntil(
@@ -105,5 +105,5 @@ test("K7: nothing is written to a terminating namespace, nor often tried", async
   expect(lane.written).toEqual([lane.values[0], "deleted"]);
   expect(history.latest("VaultSecret", lane.name)).toBeDefined();
   expect(operator.exited).toBe(false);
-  await farm.patch("ConfigMap", "held", { metadata: { finalizers: [] } });
+  await world.patch("ConfigMap", "held", { metadata: { finalizers: [] } });
 });

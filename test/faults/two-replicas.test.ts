@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import type { Operation } from "../../src/protocol/operation-paths.ts";
 import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
-import { Farm } from "./support/farm.ts";
+import { Lanes, createReplicaAccount } from "./support/lanes.ts";
 import * as faults from "./support/faults.ts";
-import { createReplicaAccount } from "./support/replica-account.ts";
 
 /**
  * Two replicas of one Lease. Each has a separate ServiceAccount: the audit log distinguishes them.
@@ -13,7 +12,7 @@ const WRITES = ["create", "update", "patch", "delete"];
 
 /** Starts a replica and waits until it only lacks the Lease. */
 async function standBy(
-  { plane, namespace }: Farm,
+  { plane, namespace }: Lanes,
   serviceAccount: string,
 ): Promise<OperatorProcess> {
   const kubeconfig = await plane.kubeconfigFor({ serviceAccount, namespace });
@@ -29,7 +28,7 @@ async function standBy(
 
 /** Returns the writes of a replica since `since`, each as `<verb> <resource> <status>`. */
 async function writesOf(
-  { plane, namespace }: Farm,
+  { plane, namespace }: Lanes,
   replica: string,
   since: number,
 ): Promise<string[]> {
@@ -44,14 +43,14 @@ async function writesOf(
 }
 
 test("O2: a leader stopped beyond its Lease, or without its Lease, ends and writes nothing", async () => {
-  await using farm = await Farm.create({ accounts: 1, account: "first" });
-  for (const name of ["first", "second", "third"]) await createReplicaAccount(farm, name);
-  const first = await farm.startOperator(["--namespace", farm.namespace]);
-  await using lane = await farm.lane("o2-stopped");
-  await using second = await standBy(farm, "second");
+  await using world = await Lanes.create({ accounts: 1, account: { serviceAccount: "first" } });
+  for (const name of ["first", "second", "third"]) await createReplicaAccount(world, name);
+  const first = await world.startOperator(["--namespace", world.namespace]);
+  await using lane = await world.lane("o2-stopped");
+  await using second = await standBy(world, "second");
   await second.waitForOutput(
     ({ stderr }) =>
-      stderr.includes(`not leading: lease ${farm.namespace}/vaultsync is held by`) || undefined,
+      stderr.includes(`not leading: lease ${world.namespace}/vaultsync is held by`) || undefined,
   );
   let reads = 0;
   lane.proxy.inject(
@@ -67,23 +66,23 @@ test("O2: a leader stopped beyond its Lease, or without its Lease, ends and writ
   await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual(lane.values);
-  expect(await writesOf(farm, "second", 0)).toContain("patch secrets 200");
+  expect(await writesOf(world, "second", 0)).toContain("patch secrets 200");
 
-  const resumed = await farm.plane.auditMark();
+  const resumed = await world.plane.auditMark();
   first.signal("SIGCONT");
   expect((await first.result).code).toBe(1);
   expect(first.log).toContain("lost lease");
-  expect(await writesOf(farm, "first", resumed)).toEqual([]);
+  expect(await writesOf(world, "first", resumed)).toEqual([]);
   expect(second.exited).toBe(false);
 
-  await using third = await standBy(farm, "third");
-  await farm.plane.kubectl(["delete", "leases", "--all"], { namespace: farm.namespace });
+  await using third = await standBy(world, "third");
+  await world.plane.kubectl(["delete", "leases", "--all"], { namespace: world.namespace });
   expect((await second.result).code).toBe(1);
-  const ended = await farm.plane.auditMark();
+  const ended = await world.plane.auditMark();
   await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual(lane.values);
-  expect(await writesOf(farm, "second", ended)).toEqual([]);
-  expect(await writesOf(farm, "third", ended)).toContain("patch secrets 200");
+  expect(await writesOf(world, "second", ended)).toEqual([]);
+  expect(await writesOf(world, "third", ended)).toContain("patch secrets 200");
   expect(third.exited).toBe(false);
 });

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
-import { OPERATOR_USER, type ObservedObject } from "../lab/real/world.ts";
-import { Farm, isReady, reports, type Lane } from "./support/farm.ts";
+import { OPERATOR_USER } from "../lab/real/world.ts";
+import { type ObservedObject, secretThrough, isReady, reports } from "../lab/real/resources.ts";
+import { Lanes, type Lane } from "./support/lanes.ts";
 import type { Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
@@ -10,7 +11,7 @@ import * as faults from "./support/faults.ts";
  * The vault responds in the form of the contract, with a content that contradicts what it said
  * before.
  */
-const world = Farm.use(() => ({ accounts: 30 }));
+const shared = Lanes.use(() => ({ accounts: 30 }));
 
 const LIST: Operation = "list_no_dup";
 const READS: readonly Operation[] = ["expose", "version_expose"];
@@ -40,7 +41,7 @@ function claimedVersion(secret: ObservedObject): unknown {
  * vault.
  */
 function expectTrueVersions(lane: Lane): void {
-  for (const secret of world.farm.history.versions("Secret", lane.name)) {
+  for (const secret of shared.world.history.versions("Secret", lane.name)) {
     const value = Buffer.from(secret.data["value"] ?? "", "base64").toString();
     expect(claimedVersion(secret), lane.name).toEqual(lane.values.indexOf(value) + 1);
   }
@@ -56,7 +57,7 @@ async function expectRecovery(lane: Lane, before: readonly string[]): Promise<vo
 }
 
 test.concurrent("V15: an entry that the list omits is missing, and its key is kept", async () => {
-  await using lane = await world.farm.lane("v15-omitted");
+  await using lane = await shared.world.lane("v15-omitted");
   const other = { key_name: "other", key_version: 1 };
   lane.proxy.inject(
     faults.on(
@@ -69,14 +70,14 @@ test.concurrent("V15: an entry that the list omits is missing, and its key is ke
 });
 
 test.concurrent("V15: an empty list after one with entries removes nothing", async () => {
-  await using lane = await world.farm.lane("v15-empty");
+  await using lane = await shared.world.lane("v15-empty");
   lane.proxy.inject(faults.on(LIST, faults.body('{"secrets":[]}')));
   await lane.secretReports("SourceMissing");
   await expectRecovery(lane, [lane.values[0]!]);
 });
 
 test.concurrent("V15: a lower version than before is reported and not synced", async () => {
-  await using lane = await world.farm.lane("v15-lower");
+  await using lane = await shared.world.lane("v15-lower");
   const first = lane.values[0]!;
   const second = await lane.protect();
   await lane.inSync();
@@ -91,7 +92,7 @@ test.concurrent("V15: a lower version than before is reported and not synced", a
 });
 
 test.concurrent("V15: of an entry that is listed twice the highest version counts", async () => {
-  await using lane = await world.farm.lane("v15-twice");
+  await using lane = await shared.world.lane("v15-twice");
   const first = lane.values[0]!;
   lane.proxy.inject(
     faults.on(
@@ -105,7 +106,7 @@ test.concurrent("V15: of an entry that is listed twice the highest version count
 });
 
 test.concurrent("V15: a list of 100,000 other entries delays nothing", async () => {
-  await using lane = await world.farm.lane("v15-many");
+  await using lane = await shared.world.lane("v15-many");
   const first = lane.values[0]!;
   const others = Array.from({ length: 100_000 }, (_, index) => ({
     key_name: `other-${index}`,
@@ -123,8 +124,8 @@ test.concurrent("V15: a list of 100,000 other entries delays nothing", async () 
 });
 
 test.concurrent("V15: names in any script are synced", async () => {
-  const { farm } = world;
-  await using lane = await farm.lane("v15-unicode");
+  const { world } = shared;
+  await using lane = await world.lane("v15-unicode");
   const names = [
     "пароль",
     "密码",
@@ -139,17 +140,10 @@ test.concurrent("V15: names in any script are synced", async () => {
     const response = await lane.client.call("protect", { key_name, key_value: `value ${index}` });
     expect(response.status, key_name).toBe(200);
   }
-  await farm.create({
-    kind: "VaultSecret",
-    apiVersion: "vaultsync.dev/v1alpha1",
-    metadata: { name: "v15-names" },
-    spec: {
-      connectionRef: { name: lane.name },
-      data: names.map((key, index) => ({ secretKey: `key-${index}`, remoteRef: { key } })),
-    },
-  });
-  await farm.history.until("VaultSecret", "v15-names", isReady);
-  const { data } = await farm.history.until("Secret", "v15-names", () => true);
+  const keys = Object.fromEntries(names.map((name, index) => [`key-${index}`, name]));
+  await world.create(secretThrough(lane.name, "v15-names", keys));
+  await world.history.until("VaultSecret", "v15-names", isReady);
+  const { data } = await world.history.until("Secret", "v15-names", () => true);
   const texts = names.map((_, index) =>
     Buffer.from(data[`key-${index}`] ?? "", "base64").toString(),
   );
@@ -169,9 +163,9 @@ const lagging = (lane: Lane): Fault =>
   );
 
 test.concurrent("V17: a value of a lower version than listed is not written, and the resource is not Ready", async () => {
-  const { farm } = world;
-  await using lane = await farm.lane("v17-lagging");
-  const since = await farm.plane.auditMark();
+  const { world } = shared;
+  await using lane = await world.lane("v17-lagging");
+  const since = await world.plane.auditMark();
   lane.proxy.inject(lagging(lane));
   const second = await lane.protect();
   await lane.until(
@@ -184,10 +178,10 @@ test.concurrent("V17: a value of a lower version than listed is not written, and
     user: OPERATOR_USER,
     verb: ["update", "patch"],
     resource: "secrets",
-    namespace: farm.namespace,
+    namespace: world.namespace,
     name: lane.name,
   };
-  expect(await farm.plane.countRequests(writes, { since })).toBe(0);
+  expect(await world.plane.countRequests(writes, { since })).toBe(0);
   expect(lane.written).toEqual([lane.values[0]]);
   const third = await lane.protect();
   await lane.proxy.heal();
@@ -201,9 +195,9 @@ test.concurrent("V17: a value of a lower version than listed is not written, and
  * content.
  */
 async function withFile(lane: Lane): Promise<void> {
-  const { farm } = world;
+  const { world } = shared;
   await upload(lane, "first");
-  await farm.create({
+  await world.create({
     kind: "VaultFile",
     apiVersion: "vaultsync.dev/v1alpha1",
     metadata: { name: lane.name },
@@ -213,7 +207,7 @@ async function withFile(lane: Lane): Promise<void> {
       target: { kind: "ConfigMap" },
     },
   });
-  await farm.history.until("ConfigMap", lane.name, ({ data }) => data["f.txt"] === "first");
+  await world.history.until("ConfigMap", lane.name, ({ data }) => data["f.txt"] === "first");
 }
 
 async function upload(lane: Lane, text: string): Promise<void> {
@@ -265,18 +259,18 @@ test.concurrent.each([
     message: /size|digest/,
   },
 ])("V18: a file that is $what changes nothing", async ({ what, fault, reason, message }) => {
-  const { farm } = world;
-  await using lane = await farm.lane(`v18-${what.toLowerCase().replaceAll(" ", "-")}`);
+  const { world } = shared;
+  await using lane = await world.lane(`v18-${what.toLowerCase().replaceAll(" ", "-")}`);
   await withFile(lane);
   lane.proxy.inject(fault);
   await upload(lane, "second");
-  await farm.history.until("VaultFile", lane.name, (one) => reports(one, reason, message));
-  expect(farm.history.versions("ConfigMap", lane.name).map(({ data }) => data["f.txt"])).toEqual([
+  await world.history.until("VaultFile", lane.name, (one) => reports(one, reason, message));
+  expect(world.history.versions("ConfigMap", lane.name).map(({ data }) => data["f.txt"])).toEqual([
     "first",
   ]);
   await lane.proxy.heal();
   await upload(lane, "third");
-  const synced = await farm.history.until(
+  const synced = await world.history.until(
     "ConfigMap",
     lane.name,
     ({ data }) => data["f.txt"] === "third",
@@ -286,8 +280,8 @@ test.concurrent.each([
 });
 
 test.concurrent("V18: a listed size beyond 1 MiB is TooLarge without a download", async () => {
-  const { farm } = world;
-  await using lane = await farm.lane("v18-too-large");
+  const { world } = shared;
+  await using lane = await world.lane("v18-too-large");
   await withFile(lane);
   const downloads = lane.proxy.to(operationPath.download_file).length;
   const larger = { version: 2, size: 1024 * 1024 + 1, versions: undefined };
@@ -295,13 +289,13 @@ test.concurrent("V18: a listed size beyond 1 MiB is TooLarge without a download"
     files: files.map((file) => ({ ...file, ...larger })),
   });
   lane.proxy.inject(faults.on("list_file", faults.changed(list)));
-  await farm.history.until("VaultFile", lane.name, (one) => reports(one, "TooLarge"));
+  await world.history.until("VaultFile", lane.name, (one) => reports(one, "TooLarge"));
   expect(lane.proxy.to(operationPath.download_file).length).toBe(downloads);
-  expect(farm.history.versions("ConfigMap", lane.name).map(({ data }) => data["f.txt"])).toEqual([
+  expect(world.history.versions("ConfigMap", lane.name).map(({ data }) => data["f.txt"])).toEqual([
     "first",
   ]);
 });
 
 test("no value appears in the log of the operator", () => {
-  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+  expect(shared.world.canaries.tracesIn({ log: shared.world.operator.log })).toEqual([]);
 });

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
-import { Farm, isReady } from "./support/farm.ts";
+import { Lanes } from "./support/lanes.ts";
+import { isReady } from "../lab/real/resources.ts";
 import { FaultProxy, type Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
 /** The vault rejects tokens, refreshes and passwords, or describes tokens strangely. */
-const world = Farm.use(() => ({ accounts: 30 }));
+const shared = Lanes.use(() => ({ accounts: 30 }));
 
 const LOGIN: Operation = "generate_access_token";
 const READS: readonly Operation[] = ["list_no_dup", "list_file", "expose", "version_expose"];
@@ -30,7 +31,7 @@ function revokeCurrentTokens(proxy: FaultProxy, also: Fault = ({ relay }) => rel
 }
 
 test.concurrent("V11: a revoked access token is refreshed once, without a login", async () => {
-  await using lane = await world.farm.lane("v11-revoked");
+  await using lane = await shared.world.lane("v11-revoked");
   lane.proxy.inject(revokeCurrentTokens(lane.proxy));
   const value = await lane.protect();
   await lane.inSync();
@@ -40,7 +41,7 @@ test.concurrent("V11: a revoked access token is refreshed once, without a login"
 });
 
 test.concurrent("V11: a vault that rejects every token receives one login, then none for a minute", async () => {
-  await using lane = await world.farm.lane("v11-rejected");
+  await using lane = await shared.world.lane("v11-rejected");
   lane.proxy.inject(faults.on(READS, faults.error(401, "invalid_token")));
   await lane.connectionReports("AuthFailed");
   await sleep(10_000);
@@ -50,7 +51,7 @@ test.concurrent("V11: a vault that rejects every token receives one login, then 
 });
 
 test.concurrent("V11: a token without permission to list changes nothing", async () => {
-  await using lane = await world.farm.lane("v11-scope");
+  await using lane = await shared.world.lane("v11-scope");
   lane.proxy.inject(faults.on("list_no_dup", faults.error(403, "out_of_scope")));
   await lane.connectionReports(undefined, /out of scope/);
   const value = await lane.protect();
@@ -63,7 +64,7 @@ test.concurrent.each([
   { what: "an expired refresh token", refresh: faults.error(401, "invalid_refresh_token") },
   { what: "a refresh that returns the old token", refresh: undefined },
 ])("V12: $what leads to one login", async ({ what, refresh }) => {
-  await using lane = await world.farm.lane(`v12-${what.replaceAll(" ", "-")}`);
+  await using lane = await shared.world.lane(`v12-${what.replaceAll(" ", "-")}`);
   const [listed] = lane.proxy.to(operationPath.list_no_dup);
   const same = faults.body(
     JSON.stringify({
@@ -90,7 +91,7 @@ const passwordChanged = faults.on(
 );
 
 test.concurrent("V13: a password changed in the vault is tried once, and again after a minute", async () => {
-  await using lane = await world.farm.lane("v13-changed");
+  await using lane = await shared.world.lane("v13-changed");
   lane.proxy.inject(passwordChanged);
   await lane.connectionReports("AuthFailed");
   await sleep(10_000);
@@ -99,7 +100,7 @@ test.concurrent("V13: a password changed in the vault is tried once, and again a
   const value = await lane.protect();
   await lane.proxy.heal();
   // The Secret with the same password, written again, is no reason for another attempt.
-  await world.farm.patch("Secret", "v13-changed-login", {
+  await shared.world.patch("Secret", "v13-changed-login", {
     metadata: { labels: { written: "again" } },
   });
   await lane.inSync(90_000);
@@ -114,9 +115,9 @@ test.concurrent.each([
   ["text", "86400"],
   ["absent", undefined],
 ])("V14: a token lifetime that is %s is clamped", async (what, expires_in) => {
-  const { farm } = world;
-  const { client, email, password } = await farm.account();
-  await using proxy = await FaultProxy.start({ url: farm.vault.url });
+  const { world } = shared;
+  const { client, email, password } = await world.account();
+  await using proxy = await FaultProxy.start({ url: world.vault.url });
   proxy.inject(
     faults.on(
       [LOGIN, "refresh_token"],
@@ -124,20 +125,20 @@ test.concurrent.each([
     ),
   );
   const name = `v14-${what.replaceAll(" ", "-")}`;
-  await client.call("protect", { key_name: name, key_value: farm.canaries.text(name) });
-  await farm.connection(name, { url: proxy.url, email, password });
-  await farm.history.until("VaultConnection", name, isReady);
+  await client.call("protect", { key_name: name, key_value: world.canaries.text(name) });
+  await world.connection(name, { url: proxy.url, email, password });
+  await world.history.until("VaultConnection", name, isReady);
   const lists = count(proxy, "list_no_dup");
   while (count(proxy, "list_no_dup") < lists + 2) await sleep(100);
   expect(count(proxy, LOGIN)).toBe(1);
   expect(count(proxy, "refresh_token")).toBe(0);
   expect(
-    farm.history
+    world.history
       .latest("VaultConnection", name)
       ?.status?.conditions.find(({ type }) => type === "Ready")?.status,
   ).toBe("True");
 });
 
 test("no value appears in the log of the operator", () => {
-  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+  expect(shared.world.canaries.tracesIn({ log: shared.world.operator.log })).toEqual([]);
 });

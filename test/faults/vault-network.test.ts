@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { condition } from "../lab/real/world.ts";
+import { condition, secretThrough, isReady } from "../lab/real/resources.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { Farm, isReady, type Lane } from "./support/farm.ts";
+import { Lanes, type Lane } from "./support/lanes.ts";
 import { FaultProxy, type Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
@@ -14,7 +14,7 @@ import { ProcessFaults } from "./support/process-faults.ts";
  */
 const machine = new ProcessFaults();
 afterAll(() => machine[Symbol.dispose]());
-const world = Farm.use(() => ({ accounts: 30, process: machine.options }));
+const shared = Lanes.use(() => ({ accounts: 30, process: machine.options }));
 
 /**
  * Stores the next version while the fault hides it from the operator, and checks that it is synced
@@ -30,7 +30,7 @@ async function expectRecovery(lane: Lane): Promise<void> {
 
 /** Returns the value of the gauge of stale resources for the connection of a lane. */
 async function staleResources({ name }: Lane): Promise<number> {
-  const { operator, namespace } = world.farm;
+  const { operator, namespace } = shared.world;
   const { body } = await operator.page("/metrics");
   const sample = `vaultsync_stale_resources{connection="${namespace}/${name}"} `;
   return Number(
@@ -42,7 +42,7 @@ async function staleResources({ name }: Lane): Promise<number> {
 }
 
 test.concurrent("V1: refused connections make a connection VaultUnreachable and its resources Stale", async () => {
-  await using lane = await world.farm.lane("v1-refused");
+  await using lane = await shared.world.lane("v1-refused");
   expect(await staleResources(lane)).toBe(0);
   await lane.proxy.refuse();
   await lane.connectionReports("VaultUnreachable", /ECONNREFUSED/);
@@ -58,21 +58,21 @@ test.concurrent("V1: refused connections make a connection VaultUnreachable and 
 });
 
 test.concurrent("V1: connections that are reset after they are accepted change nothing", async () => {
-  await using lane = await world.farm.lane("v1-reset");
+  await using lane = await shared.world.lane("v1-reset");
   lane.proxy.injectOnConnect((socket) => socket.resetAndDestroy());
   await lane.connectionReports("VaultUnreachable");
   await expectRecovery(lane);
 });
 
 test.concurrent("V1: a vault that accepts connections and never responds ends with a timeout", async () => {
-  await using lane = await world.farm.lane("v1-silent");
+  await using lane = await shared.world.lane("v1-silent");
   lane.proxy.inject(faults.silence);
   await lane.connectionReports("VaultUnreachable", /no response from .* in time/);
   await expectRecovery(lane);
 });
 
 test.concurrent("V1: a server that does not speak HTTP changes nothing", async () => {
-  await using lane = await world.farm.lane("v1-garbage");
+  await using lane = await shared.world.lane("v1-garbage");
   lane.proxy.inject(({ socket }) => socket.end("SSH-2.0-OpenSSH_9.6\r\n"));
   await lane.connectionReports("VaultUnreachable");
   await expectRecovery(lane);
@@ -102,7 +102,7 @@ test.concurrent.each([
 ])(
   "$row: retries after status $status no earlier than its Retry-After ($atLeastMs ms, $value)",
   async (row) => {
-    await using lane = await world.farm.lane(
+    await using lane = await shared.world.lane(
       `${row.row}-${row.status}-${row.value().replaceAll(/[^0-9a-z]+/gi, "-")}`.toLowerCase(),
     );
     const fault: Fault = (exchange) =>
@@ -116,7 +116,7 @@ test.concurrent.each([
 );
 
 test.concurrent("V4: a Retry-After of years stops the requests of the connection", async () => {
-  await using lane = await world.farm.lane("v4-years");
+  await using lane = await shared.world.lane("v4-years");
   lane.proxy.inject(faults.page(429, { "retry-after": "1000000000" }));
   await lane.connectionReports("RateLimited");
   const sent = lane.proxy.requests.length;
@@ -126,11 +126,11 @@ test.concurrent("V4: a Retry-After of years stops the requests of the connection
 });
 
 test.concurrent("V4: responses with 429 reduce the rate of the next requests", async () => {
-  const { farm } = world;
-  await using lane = await farm.lane("v4-rate", { spec: { requestsPerSecond: 20 } });
+  const { world } = shared;
+  await using lane = await world.lane("v4-rate", { spec: { requestsPerSecond: 20 } });
   const names = Array.from({ length: 12 }, (_, index) => `v4-rate-${index}`);
   for (const key_name of names)
-    await lane.client.call("protect", { key_name, key_value: farm.canaries.text(key_name) });
+    await lane.client.call("protect", { key_name, key_value: world.canaries.text(key_name) });
   const expose = operationPath.version_expose;
   const before = lane.proxy.to(expose).length;
   const limited = faults.page(429, { "retry-after": "1" });
@@ -138,29 +138,22 @@ test.concurrent("V4: responses with 429 reduce the rate of the next requests", a
   lane.proxy.inject(
     faults.on("version_expose", (exchange) => (isLimited() ? limited(exchange) : exchange.relay())),
   );
-  await farm.create({
-    kind: "VaultSecret",
-    apiVersion: "vaultsync.dev/v1alpha1",
-    metadata: { name: "v4-many" },
-    spec: {
-      connectionRef: { name: lane.name },
-      data: names.map((key) => ({ secretKey: key, remoteRef: { key } })),
-    },
-  });
-  await farm.history.until("VaultSecret", "v4-many", isReady);
+  const keys = Object.fromEntries(names.map((name) => [name, name]));
+  await world.create(secretThrough(lane.name, "v4-many", keys));
+  await world.history.until("VaultSecret", "v4-many", isReady);
   const exposed = lane.proxy.to(expose).slice(-names.length);
   // At the full rate they are one burst. A sixteenth of it is restored by the successes within some
   // 3 s.
   expect(exposed.at(-1)!.at - exposed[0]!.at).toBeGreaterThan(1_500);
-  await farm.delete("VaultSecret", "v4-many");
+  await world.delete("VaultSecret", "v4-many");
   await lane.proxy.heal();
 });
 
 test.concurrent.each([301, 302, 303, 307, 308])(
   "V8: a redirect %i to another host is not followed",
   async (status) => {
-    await using trap = await FaultProxy.start({ url: world.farm.vault.url });
-    await using lane = await world.farm.lane(`v8-${status}`);
+    await using trap = await FaultProxy.start({ url: shared.world.vault.url });
+    await using lane = await shared.world.lane(`v8-${status}`);
     lane.proxy.inject(({ request, response }) =>
       response.writeHead(status, { location: `${trap.url}${request.path}` }).end(),
     );
@@ -178,7 +171,7 @@ test.concurrent.each([
 ])("V10: $fault is reported and resolved again", async ({ code, message }) => {
   const host = `v10-${code.toLowerCase().replace("_", "-")}.test`;
   machine.set({ hosts: { [host]: ["127.0.0.1"] } });
-  await using lane = await world.farm.lane(host.replace(".test", ""), { host });
+  await using lane = await shared.world.lane(host.replace(".test", ""), { host });
   machine.set({ hosts: { [host]: code } });
   lane.proxy.reset();
   await lane.connectionReports("VaultUnreachable", message);
@@ -189,9 +182,9 @@ test.concurrent.each([
 test.concurrent("V10: a name with another address is followed after the first failure", async () => {
   const host = "v10-moved.test";
   machine.set({ hosts: { [host]: ["127.0.0.1"] } });
-  await using lane = await world.farm.lane("v10-moved", { host });
+  await using lane = await shared.world.lane("v10-moved", { host });
   await using moved = await FaultProxy.start(
-    { url: world.farm.vault.url },
+    { url: shared.world.vault.url },
     { host: "127.0.0.2", port: lane.proxy.port },
   );
   machine.set({ hosts: { [host]: ["127.0.0.2"] } });
@@ -206,7 +199,7 @@ test.concurrent.each(["169.254.169.254", "0.0.0.0", "100.100.100.200"])(
   async (address) => {
     const host = `v10-${address.replaceAll(".", "-")}.test`;
     machine.set({ hosts: { [host]: ["127.0.0.1"] } });
-    await using lane = await world.farm.lane(host.replace(".test", ""), { host });
+    await using lane = await shared.world.lane(host.replace(".test", ""), { host });
     machine.set({ hosts: { [host]: ["127.0.0.1", address] } });
     const sent = lane.proxy.requests.length;
     lane.proxy.reset();
@@ -227,21 +220,21 @@ test.concurrent("V10: without --allow-http a name rebound to loopback is refused
   using names = new ProcessFaults({
     hosts: Object.fromEntries(hosts.map((host) => [host, "ENOTFOUND"])),
   });
-  await using farm = await Farm.create({
+  await using world = await Lanes.create({
     accounts: 1,
     process: { ...names.options, allowHttp: false },
   });
-  await farm.startOperator();
-  await using trap = await FaultProxy.start({ url: farm.vault.url }, { host: "::" });
+  await world.startOperator();
+  await using trap = await FaultProxy.start({ url: world.vault.url }, { host: "::" });
   let connections = 0;
   trap.injectOnConnect(() => (connections += 1));
-  const { email, password } = await farm.account();
+  const { email, password } = await world.account();
   for (const host of hosts)
-    await farm.connection(host, { url: `https://${host}:${trap.port}`, email, password });
+    await world.connection(host, { url: `https://${host}:${trap.port}`, email, password });
   const reported = (message: RegExp) =>
     Promise.all(
       hosts.map((host) =>
-        farm.history.until("VaultConnection", host, (one) =>
+        world.history.until("VaultConnection", host, (one) =>
           message.test(condition(one, "Ready")?.message ?? ""),
         ),
       ),
@@ -255,5 +248,5 @@ test.concurrent("V10: without --allow-http a name rebound to loopback is refused
 });
 
 test("no value appears in the log of the operator", () => {
-  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+  expect(shared.world.canaries.tracesIn({ log: shared.world.operator.log })).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Operation } from "../../src/protocol/operation-paths.ts";
-import { Farm } from "./support/farm.ts";
+import { Lanes } from "./support/lanes.ts";
 import type { Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
@@ -8,7 +8,7 @@ import * as faults from "./support/faults.ts";
  * Responses that are no responses of the vault. Each row: the operator reports it, the Secret keeps
  * its bytes, and once the fault has ended, the next version is synced.
  */
-const world = Farm.use(() => ({ accounts: 60 }));
+const shared = Lanes.use(() => ({ accounts: 60 }));
 
 interface Row {
   readonly row: string;
@@ -156,8 +156,8 @@ const onLists: readonly Row[] = [
 test.concurrent.each(onLists)(
   "$row: $what instead of a list",
   async ({ row, what, fault, reason, message }) => {
-    const { farm } = world;
-    await using lane = await farm.lane(laneName(`${row} list ${what}`));
+    const { world } = shared;
+    await using lane = await world.lane(laneName(`${row} list ${what}`));
     lane.proxy.inject(faults.on(lists, fault));
     const value = await lane.protect();
     const reported = await lane.connectionReports(reason, message);
@@ -167,7 +167,7 @@ test.concurrent.each(onLists)(
     // A list that is too long is requested again after 5 minutes, or after a change of the
     // connection.
     if (reason === "TooLarge")
-      await farm.patch("VaultConnection", lane.name, { spec: { refreshInterval: "6s" } });
+      await world.patch("VaultConnection", lane.name, { spec: { refreshInterval: "6s" } });
     await lane.inSync();
     expect(lane.written).toEqual([lane.values[0], value]);
   },
@@ -258,8 +258,8 @@ const onReads: readonly Row[] = [
 test.concurrent.each(onReads)(
   "$row: $what instead of a value",
   async ({ row, what, fault, reason, message }) => {
-    const { farm } = world;
-    await using lane = await farm.lane(laneName(`${row} value ${what}`));
+    const { world } = shared;
+    await using lane = await world.lane(laneName(`${row} value ${what}`));
     lane.proxy.inject(faults.on(reads, fault));
     await lane.protect();
     await lane.secretReports(reason, message);
@@ -281,7 +281,7 @@ function withValue(bytes: Buffer, inserted: string): Buffer {
 }
 
 test.concurrent("V5: a byte order mark before a list is ignored", async () => {
-  await using lane = await world.farm.lane("v5-mark");
+  await using lane = await shared.world.lane("v5-mark");
   lane.proxy.inject(
     faults.on(
       lists,
@@ -294,9 +294,9 @@ test.concurrent("V5: a byte order mark before a list is ignored", async () => {
 });
 
 test.concurrent("V2: a slow vault delays no other connection", async () => {
-  const { farm } = world;
-  await using slow = await farm.lane("v2-slow");
-  await using other = await farm.lane("v2-other");
+  const { world } = shared;
+  await using slow = await world.lane("v2-slow");
+  await using other = await world.lane("v2-other");
   slow.proxy.inject(faults.drip);
   await slow.protect();
   await slow.connectionReports("VaultUnreachable", /in time/);
@@ -311,5 +311,5 @@ function laneName(text: string): string {
 }
 
 test("no value appears in the log of the operator", () => {
-  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+  expect(shared.world.canaries.tracesIn({ log: shared.world.operator.log })).toEqual([]);
 });

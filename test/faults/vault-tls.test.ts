@@ -7,7 +7,7 @@ import { TLSSocket } from "node:tls";
 import { beforeAll, expect, test } from "vitest";
 import { certificate, type Certificate } from "../lab/certificates.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
-import { Farm, type Lane } from "./support/farm.ts";
+import { Lanes, type Lane } from "./support/lanes.ts";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 
 /**
@@ -25,7 +25,7 @@ beforeAll(async () => {
   authorityFile = join((await sharedControlPlane()).directory, `faults-ca-${process.pid}.pem`);
   await writeFile(authorityFile, authority.cert);
 });
-const world = Farm.use(() => ({
+const shared = Lanes.use(() => ({
   accounts: 20,
   process: { env: { NODE_EXTRA_CA_CERTS: authorityFile } },
 }));
@@ -80,7 +80,7 @@ test.concurrent.each([
     cause: /DEPTH_ZERO_SELF_SIGNED_CERT/,
   },
 ])("V9: $what is refused, and the condition names the cause", async ({ what, served, cause }) => {
-  await using lane = await world.farm.lane(
+  await using lane = await shared.world.lane(
     `v9-${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`,
     { tls: trusted },
   );
@@ -94,7 +94,7 @@ test.concurrent.each([
 test.concurrent("V9: a certificate that expires while the operator runs is refused", async () => {
   // Long enough for a loaded machine to bring the lane in sync before.
   const expiring = { ...HOSTS, notAfter: new Date(Date.now() + 60_000) };
-  await using lane = await world.farm.lane("v9-expiring", {
+  await using lane = await shared.world.lane("v9-expiring", {
     tls: pair(certificate("expiring", { issuer, ...expiring })),
   });
   await new Promise((resolve) =>
@@ -108,7 +108,7 @@ test.concurrent("V9: a certificate that expires while the operator runs is refus
 });
 
 test.concurrent("V9: a server that renegotiates TLS changes nothing", async () => {
-  await using lane = await world.farm.lane("v9-renegotiation", { tls: trusted });
+  await using lane = await shared.world.lane("v9-renegotiation", { tls: trusted });
   lane.proxy.useCertificate({ ...trusted, maxVersion: "TLSv1.2" });
   lane.proxy.inject(({ socket, relay }) => {
     if (socket instanceof TLSSocket)
@@ -135,7 +135,7 @@ test.concurrent.each([
   ["TLS 1.0", 1],
   ["TLS 1.1", 2],
 ])("V9: a server that chooses %s is refused with the alert of RFC 8446", async (version, minor) => {
-  await using lane = await world.farm.lane(`v9-${version.toLowerCase().replace(" ", "-")}`, {
+  await using lane = await shared.world.lane(`v9-${version.toLowerCase().replace(" ", "-")}`, {
     tls: trusted,
   });
   const sent = lane.proxy.requests.length;
@@ -157,7 +157,7 @@ test.concurrent.each([
 });
 
 test.concurrent("V9: a server that stops speaking TLS is refused", async () => {
-  await using lane = await world.farm.lane("v9-plain", { tls: trusted });
+  await using lane = await shared.world.lane("v9-plain", { tls: trusted });
   lane.proxy.injectOnConnect((socket) =>
     socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"),
   );
@@ -166,8 +166,8 @@ test.concurrent("V9: a server that stops speaking TLS is refused", async () => {
 });
 
 test.concurrent("V8: a redirect to http on the same host is not followed", async () => {
-  await using trap = await FaultProxy.start({ url: world.farm.vault.url });
-  await using lane = await world.farm.lane("v8-downgrade", { tls: trusted });
+  await using trap = await FaultProxy.start({ url: shared.world.vault.url });
+  await using lane = await shared.world.lane("v8-downgrade", { tls: trusted });
   lane.proxy.inject(({ request, response }) =>
     response.writeHead(307, { location: `${trap.url}${request.path}` }).end(),
   );

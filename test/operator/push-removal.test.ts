@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
-import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
+import { ACCOUNT, OTHER } from "../lab/simulated/simulated-vault.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
-import { OTHER } from "../lab/simulated/simulated-vault.ts";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultConnectionKind, vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION, PUSH_FINALIZER } from "../../src/operator/api/names.ts";

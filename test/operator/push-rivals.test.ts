@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
+import { ACCOUNT, OTHER } from "../lab/simulated/simulated-vault.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
-import { OTHER } from "../lab/simulated/simulated-vault.ts";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
 import { ACCOUNT, OTHER } from "../lab/simulated/simulated-vault.ts";
-import { pushed } from "../lab/simulated/pushed.ts";
-import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { SimulatedWorld, pushed } from "../lab/simulated/simulated-world.ts";
 
 test("an operator that dies between the push and its status does not push again", async () => {
   await using scene = await SimulatedWorld.forPushes();

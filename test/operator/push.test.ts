@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
-import { pushed } from "../lab/simulated/pushed.ts";
-import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { SimulatedWorld, pushed } from "../lab/simulated/simulated-world.ts";
 import { vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import { readPushStatus } from "../../src/operator/push/push-status.ts";

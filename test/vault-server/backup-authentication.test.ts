@@ -10,13 +10,13 @@ import {
 } from "../../src/vault/server/backup/format.ts";
 import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
-import { BackupFixture, fillForBackup } from "../lab/vault/backup-fixture.ts";
+import { BackupData, fillForBackup } from "../lab/vault/backup-data.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 
-let fixture: BackupFixture;
+let fixture: BackupData;
 let location: string;
 beforeEach(async () => {
-  fixture = await BackupFixture.create();
+  fixture = await BackupData.create();
   location = fixture.path("never.db");
   await using vault = await TestVault.start({
     data: fixture.data.location,

@@ -16,11 +16,11 @@ import {
   OPENING_BYTES,
 } from "../../src/vault/server/backup/format.ts";
 import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
-import { BackupFixture, dump, fillForBackup } from "../lab/vault/backup-fixture.ts";
+import { BackupData, dump, fillForBackup } from "../lab/vault/backup-data.ts";
 
-let fixture: BackupFixture;
+let fixture: BackupData;
 beforeEach(async () => {
-  fixture = await BackupFixture.create();
+  fixture = await BackupData.create();
 });
 afterEach(() => fixture[Symbol.asyncDispose]());
 

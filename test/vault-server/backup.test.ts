@@ -9,11 +9,11 @@ import { VaultClient } from "../lab/vault/vault-client.ts";
 import { CLOSING_BYTES, OPENING_BYTES } from "../../src/vault/server/backup/format.ts";
 import { openStore } from "../../src/vault/server/store/open-store.ts";
 import { backedUpTables, omittedTables } from "../../src/vault/server/store/tables/raw-tables.ts";
-import { BackupFixture, canary, dump, fillForBackup } from "../lab/vault/backup-fixture.ts";
+import { BackupData, canary, dump, fillForBackup } from "../lab/vault/backup-data.ts";
 
-let fixture: BackupFixture;
+let fixture: BackupData;
 beforeEach(async () => {
-  fixture = await BackupFixture.create();
+  fixture = await BackupData.create();
 });
 afterEach(() => fixture[Symbol.asyncDispose]());
 

@@ -4,7 +4,7 @@ import type { VaultClient } from "../lab/vault/vault-client.ts";
 import { createVaultData } from "../lab/vault/vault-data.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
 import { nameSequence } from "../lab/vault/name-sequence.ts";
-import { download } from "../lab/vault/file-requests.ts";
+import { download } from "../lab/vault/requests.ts";
 import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
 
 const data = await createVaultData();

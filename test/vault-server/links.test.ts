@@ -3,7 +3,7 @@ import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { scopeString, type VaultClient } from "../lab/vault/vault-client.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
-import { unsharedReads } from "../lab/vault/secret-requests.ts";
+import { unsharedReads } from "../lab/vault/requests.ts";
 import type { Operation } from "../../src/protocol/operation-paths.ts";
 
 let name: string;

@@ -21,7 +21,7 @@ import {
   type Permission,
   type User,
   type Step,
-  type World,
+  type Run,
 } from "../lab/vault/permission-model.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient, VaultResponse } from "../lab/vault/vault-client.ts";
@@ -116,7 +116,7 @@ const outcomeOf = (response: VaultResponse, owner: string | undefined): string =
   owner === undefined ? response.outcome() : `${response.outcome()} ${localPart(owner)}`;
 
 async function view(
-  { callers, suffix }: World,
+  { callers, suffix }: Run,
   user: User,
   name: Name,
 ): Promise<Record<string, unknown>> {
@@ -172,16 +172,16 @@ afterAll(() => vault[Symbol.asyncDispose]());
 test("after any sequence of shares and team changes, permissions match the model", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { maxLength: 40, size: "max" }), async (steps) => {
-      const world: World = { callers, suffix: ` ${(runs += 1)}` };
+      const run: Run = { callers, suffix: ` ${(runs += 1)}` };
       const model = new PermissionModel();
       for (const step of [...beginning, ...steps]) {
         const outcome = step.predict(model);
-        expect((await step.run(world)).outcome(), String(step)).toEqual(outcome);
+        expect((await step.run(run)).outcome(), String(step)).toEqual(outcome);
       }
       for (const name of names) {
         for (const user of users) {
           const predicted = predictView(model, user, name);
-          expect(await view(world, user, name), `${user} ${name}`).toEqual(predicted);
+          expect(await view(run, user, name), `${user} ${name}`).toEqual(predicted);
         }
       }
     }),

@@ -3,7 +3,7 @@ import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { scopeString, sendRequest, type VaultClient } from "../lab/vault/vault-client.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
-import { listNames } from "../lab/vault/secret-requests.ts";
+import { listNames } from "../lab/vault/requests.ts";
 
 let freshNumber = 0;
 const clock = new VirtualClock();

@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
-import {
-  listNames,
-  protectSecret,
-  readValue,
-  unsharedReads,
-} from "../lab/vault/secret-requests.ts";
+import { listNames, protectSecret, readValue, unsharedReads } from "../lab/vault/requests.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { scopeString } from "../lab/vault/vault-client.ts";
 import { nameSequence } from "../lab/vault/name-sequence.ts";

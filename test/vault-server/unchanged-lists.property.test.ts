@@ -9,12 +9,13 @@ const DAY = 86_400_000;
 const emails = ["ann@example.com", "bob@example.com", "cid@example.com"];
 const team = "crew";
 
-interface World {
+/** The users of a vault and its clock. */
+interface Users {
   readonly clients: readonly VaultClient[];
   readonly clock: VirtualClock;
 }
 
-type Step = readonly [label: string, take: (world: World) => Promise<unknown> | void];
+type Step = readonly [label: string, take: (users: Users) => Promise<unknown> | void];
 
 const clientIndex = fc.nat({ max: emails.length - 1 });
 const name = fc.constantFrom("one", "one", "one", "two");

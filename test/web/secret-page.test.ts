@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Canaries } from "../lab/assertions/canary.ts";
 import { AnnAndBob, ann, bob, secretRoute } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
-import { addSecondVersion } from "./support/secret-page.ts";
+import { addSecondVersion } from "./support/pages.ts";
 
 const browser = new TestBrowser();
 const users = new AnnAndBob();

@@ -3,10 +3,59 @@ import { join } from "node:path";
 import { z } from "zod";
 import { code, table, withSections } from "../markdown.ts";
 import type { Chart } from "./charts.ts";
-import { compactJson } from "./compact-json.ts";
-import { flagsSchema } from "./flags-schema.ts";
 import { describedSchema, isGroup, jsonSchema, schemaOf, type JsonSchema } from "./schema.ts";
 import { chartValues, type ChartValue } from "./values.ts";
+import type { Command, Option } from "commander";
+import { DURATION_PATTERN } from "../../../src/operator/lib/duration.ts";
+
+const number = /^(?:number|bytes|hours|days)$/u;
+
+function schemaOfFlag({ flags, description, argChoices }: Option): object {
+  const parameter = /<(.+)>/u.exec(flags)?.[1];
+  if (parameter === undefined) return { description, type: "boolean" };
+  if (argChoices !== undefined) return { description, enum: argChoices };
+  if (number.test(parameter)) return { description, type: "integer", minimum: 0 };
+  if (parameter === "duration")
+    return { description, type: "string", pattern: `${DURATION_PATTERN}|^0$` };
+  if (parameter.endsWith(",...") || description.startsWith("comma-separated"))
+    return {
+      description,
+      type: "array",
+      minItems: 1,
+      items: { type: "string", pattern: "^[^,\\s]+$" },
+    };
+  return { description, type: "string", minLength: 1 };
+}
+
+/**
+ * Returns the schema of the value `flags`: the flags of a command by their name in camel case,
+ * except the flags that the chart sets itself.
+ */
+function flagsSchema({ options }: Command, ofTheChart: readonly string[]): JsonSchema {
+  const names = options.map((option) => option.attributeName());
+  const unknown = ofTheChart.filter((name) => !names.includes(name));
+  if (unknown.length > 0) throw new Error(`the command has no flags ${unknown.join(", ")}`);
+  const others = options.filter((option) => !ofTheChart.includes(option.attributeName()));
+  const properties = Object.fromEntries(
+    others.map((option) => [option.attributeName(), schemaOfFlag(option)]),
+  );
+  return jsonSchema.parse({ type: "object", additionalProperties: false, properties });
+}
+
+/** Returns JSON with each array and object on one line if that has at most `width` characters. */
+function compactJson(value: unknown, width: number, indent = ""): string {
+  const line = JSON.stringify(value);
+  if (value === null || typeof value !== "object" || indent.length + line.length <= width)
+    return line;
+  const inner = `${indent} `;
+  const items = Array.isArray(value)
+    ? value.map((item) => compactJson(item, width, inner))
+    : Object.entries(value).map(
+        ([name, item]) => `${JSON.stringify(name)}: ${compactJson(item, width, inner)}`,
+      );
+  const [open, close] = Array.isArray(value) ? "[]" : "{}";
+  return `${open}\n${items.map((item) => inner + item).join(",\n")}\n${indent}${close}`;
+}
 
 /** The functions of the templates. The charts share them. */
 const helpers = "templates/_helpers.tpl";

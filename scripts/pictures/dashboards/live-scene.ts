@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ControlPlane } from "../../../test/lab/control-plane/control-plane.ts";
 import { startControlPlane } from "../../../test/lab/control-plane/start.ts";
-import { collection } from "../../../test/lab/real/world.ts";
+import { collection } from "../../../test/lab/real/resources.ts";
 import { workload } from "../../../test/lab/real/workloads.ts";
 import { FaultProxy } from "../../../test/lab/real/fault-proxy.ts";
 import { OperatorProcess } from "../../../test/lab/real/processes/operator-process.ts";
@@ -220,7 +220,5 @@ async function createResources(
     }),
   ];
   await plane.request("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
-  const list = JSON.stringify({ apiVersion: "v1", kind: "List", items });
-  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { namespace, input: list });
-  if (code !== 0) throw new Error(stderr);
+  await plane.apply(items, namespace);
 }

@@ -1,8 +1,18 @@
-import { escapeHtml } from "./escape-html.ts";
 import { sparkline, timeChart, type Line } from "./chart.ts";
 import { chartsOf, legendOf, queryOf, type ChartPanel, type Dashboard } from "./dashboard.ts";
 import { formatValue } from "./format-value.ts";
 import { SCRAPE_SECONDS, type Prometheus } from "./prometheus.ts";
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+};
+
+/** Returns text for an element or attribute of HTML. */
+const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>"]/gu, (character) => entities[character] ?? character);
 
 /** Size of the grid of Grafana, in pixels. */
 const GRID = { columns: 24, row: 38, gap: 8, width: 1_600 };

@@ -1,9 +1,6 @@
+import { accessTo } from "../../../test/lab/kube/connected-client.ts";
 import { expect, onTestFinished, test } from "vitest";
-import {
-  json,
-  LoopbackApiServer,
-  failureStatus,
-} from "../../../test/lab/kube/loopback-api-server.ts";
+import { json, LoopbackServer, failureStatus } from "../../../test/lab/loopback-server.ts";
 import { pump } from "../../../test/lab/clock/pump.ts";
 import { ApiClient } from "../../../test/lab/simulated/api-server/api-client.ts";
 import { InMemoryApiServer } from "../../../test/lab/simulated/api-server/in-memory-api-server.ts";
@@ -37,7 +34,7 @@ interface Scene {
 async function start(...statuses: number[]): Promise<Scene> {
   const clock = new VirtualClock();
   const written: Written[] = [];
-  const server = await LoopbackApiServer.start(({ method, path, body }, response) => {
+  const server = await LoopbackServer.start(({ method, path, body }, response) => {
     const sent: object = JSON.parse(body);
     const status = statuses[written.length] ?? 200;
     written.push({ method, path, ...(sent as Omit<Written, "method" | "path">) });
@@ -45,7 +42,7 @@ async function start(...statuses: number[]): Promise<Scene> {
     json(response, status, status === 200 ? { metadata } : failureStatus(status, "Forbidden"));
   });
   const api = new KubeClient({
-    credentials: new Credentials(server.source(), clock),
+    credentials: new Credentials(accessTo(server), clock),
     clock,
     fieldManager: "vaultsync",
   });

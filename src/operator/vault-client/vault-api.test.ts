@@ -7,8 +7,8 @@ import {
   reset,
   type Script,
   type ScriptedServer,
-} from "../../../test/lab/vault/scripted-server.ts";
-import { scriptedTransport } from "../../../test/lab/vault/scripted-transport.ts";
+  scriptedTransport,
+} from "../../../test/lab/vault/scripted-vault.ts";
 import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
 import { CircuitBreaker } from "./http/circuit-breaker.ts";

@@ -1,11 +1,11 @@
 import type { Timer } from "../../lib/clock.ts";
 import { storeAnchor } from "./audit/anchored-audit-log.ts";
-import { logAdminActions } from "./audit/log-admin-actions.ts";
 import { REFRESH_IDLE_MS } from "./accounts/tokens.ts";
 import type { VaultContext } from "./context.ts";
 import { longWork } from "./long-work.ts";
-import { background, type Transaction } from "./store/store.ts";
+import { background, type Store, type Transaction } from "./store/store.ts";
 import type { ExpiredToken } from "./store/tables/account-tables.ts";
+import type { AuditLog } from "./audit/audit-log.ts";
 
 const INTERVAL_MS = 10_000;
 /** Age in ms of unfinished uploads to delete; longer than any upload may take. */
@@ -173,4 +173,24 @@ export function startSweeper(context: VaultContext): AsyncDisposable {
       await running;
     },
   };
+}
+
+/**
+ * Writes the changes that commands of the operator made to users into the audit log, at least once
+ * each; without an audit log they are dropped. A command cannot write them itself, because a log
+ * has one writer.
+ */
+async function logAdminActions(store: Store, audit: AuditLog | undefined): Promise<void> {
+  for (const { id, at, action, email } of await store.read(({ adminActions }) =>
+    adminActions.list(),
+  )) {
+    await audit?.append({
+      event: "admin",
+      id,
+      action,
+      user: email,
+      at: new Date(at).toISOString(),
+    });
+    await store.write(({ adminActions }) => adminActions.remove(id));
+  }
 }

@@ -7,15 +7,8 @@ import type { VaultClient } from "../../lab/vault/vault-client.ts";
 import { manifestsOf, permissionOf, permissionsOf } from "../../lab/real/granted.ts";
 import { denialOf, repeatWithout } from "../support/without-permission.ts";
 import { withoutStreamedLists } from "../support/without-streamed-lists.ts";
-import {
-  ACCOUNT,
-  bytesOf,
-  condition,
-  observedObject,
-  OPERATOR_USER,
-  vaultSecret,
-  World,
-} from "../../lab/real/world.ts";
+import { ACCOUNT, OPERATOR_USER, World } from "../../lab/real/world.ts";
+import { bytesOf, condition, observedObject, vaultSecret } from "../../lab/real/resources.ts";
 
 /**
  * ClusterVaultConnections on a real API server with the permissions of deploy/base. The server does

@@ -11,13 +11,13 @@ import { OperatorProcess } from "../../lab/real/processes/operator-process.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import type { VaultClient } from "../../lab/vault/vault-client.ts";
 import { healthOf } from "../support/health.ts";
+import { SERVICE_ACCOUNT } from "../../lab/real/world.ts";
 import {
   collection,
   condition,
   type ObservedObject,
   observedObject,
-  SERVICE_ACCOUNT,
-} from "../../lab/real/world.ts";
+} from "../../lab/real/resources.ts";
 
 /**
  * Applies each directory of examples/ without a change, except the URL of the vault, and checks

@@ -6,7 +6,8 @@ import { systemClock } from "../../../src/lib/clock.ts";
 import type { ConnectionProxy } from "../../lab/control-plane/connection-proxy.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
-import { bytesOf, condition, vaultSecret, World } from "../../lab/real/world.ts";
+import { World } from "../../lab/real/world.ts";
+import { bytesOf, condition, vaultSecret } from "../../lab/real/resources.ts";
 
 /**
  * The operator recovers without intervention when it is killed, the API server restarts, or

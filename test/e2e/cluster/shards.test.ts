@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { shardOf } from "../../../src/operator/shards/shard-of.ts";
 import { OperatorProcess } from "../../lab/real/processes/operator-process.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
-import { ACCOUNT, bytesOf, OPERATOR_USER, vaultSecret, World } from "../../lab/real/world.ts";
+import { OPERATOR_USER, World } from "../../lab/real/world.ts";
+import { bytesOf, secretThrough } from "../../lab/real/resources.ts";
 
 /**
  * Two replicas share the connections. Each replica writes for its connections, and takes over the
@@ -39,20 +40,9 @@ function namesOfEveryShard(namespace: string): string[] {
   return byShard.flat();
 }
 
-function connection(name: string): object {
-  const auth = { passwordSecretRef: { name: "vault-login" } };
-  return {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultConnection",
-    metadata: { name },
-    spec: { url: world.vault.url, email: ACCOUNT, auth, refreshInterval: "5s" },
-  };
-}
+const connection = (name: string): object => world.anotherConnection(name);
 
-function resource(name: string): object {
-  const object = vaultSecret(name, { password: name });
-  return { ...object, spec: { ...Reflect.get(object, "spec"), connectionRef: { name } } };
-}
+const resource = (name: string): object => secretThrough(name, name, { password: name });
 
 /**
  * Gives a second ServiceAccount the permissions of the first: the audit log then distinguishes the
@@ -88,9 +78,7 @@ async function bindSecondAccount(): Promise<void> {
     ...clusterRoles.map((role) => binding("ClusterRole", role)),
     ...roles.map((role) => binding("Role", role)),
   ];
-  const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
-  const { code, stderr } = await world.plane.kubectl(["apply", "-f", "-"], { input });
-  if (code !== 0) throw new Error(`kubectl apply: ${stderr}`);
+  await world.plane.apply(objects);
 }
 
 /**

@@ -1,19 +1,14 @@
+import { PersistentVault } from "../../lab/vault/persistent-vault.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
-import { PersistentVault } from "./persistent-vault.ts";
-import {
-  bytesOf,
-  condition,
-  type ObservedObject,
-  vaultSecret,
-  World,
-} from "../../lab/real/world.ts";
+import { World } from "../../lab/real/world.ts";
+import { bytesOf, condition, type ObservedObject, vaultSecret } from "../../lab/real/resources.ts";
+import { createServer, type RequestListener } from "node:http";
+import { once } from "node:events";
 
 export const NAMES = Array.from({ length: 10 }, (_, index) => `kept-${index}`);
 
 export const isStale = (resource: ObservedObject): boolean =>
   condition(resource, "Stale")?.status === "True";
-export const isReady = (resource: ObservedObject): boolean =>
-  condition(resource, "Ready")?.status === "True";
 
 /** Ten synced Secrets of a vault that can be stopped, replaced and started again. */
 export class KeptSecrets implements AsyncDisposable {
@@ -26,8 +21,8 @@ export class KeptSecrets implements AsyncDisposable {
   }
 
   static async create(): Promise<KeptSecrets> {
-    const { persistent, vault } = await PersistentVault.start();
-    const world = await World.create({ vault });
+    const persistent = await PersistentVault.start();
+    const world = await World.create({ vault: persistent.vault });
     for (const name of NAMES) await world.protect(name, world.canaries.text(name));
     await world.apply(...NAMES.map((name) => vaultSecret(name, { password: name })));
     await world.startOperator();
@@ -67,6 +62,20 @@ export class KeptSecrets implements AsyncDisposable {
       "kept-0",
       (secret) => bytesOf(secret, "password")?.toString() === next,
     );
+  }
+
+  /** Serves another handler at the address of the vault until the returned handle is disposed. */
+  async impostor(respond: RequestListener): Promise<AsyncDisposable> {
+    const server = createServer(respond);
+    server.listen(this.persistent.port, "127.0.0.1");
+    await once(server, "listening");
+    return {
+      async [Symbol.asyncDispose]() {
+        server.close();
+        server.closeAllConnections();
+        await once(server, "close");
+      },
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -11,7 +11,7 @@ import {
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import type { Write } from "./hostile-writes.ts";
 import { workload } from "../../lab/real/workloads.ts";
-import { vaultSecret } from "../../lab/real/world.ts";
+import { vaultSecret } from "../../lab/real/resources.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
@@ -54,9 +54,7 @@ export async function overlayFor(plane: ControlPlane, namespace: string): Promis
     await mkdir(join(folder, "operator"));
     for (const [name, object] of Object.entries(files))
       await writeFile(join(folder, name), JSON.stringify(object));
-    const { stdout, stderr, code } = await plane.kubectl(["kustomize", folder]);
-    if (code !== 0) throw new Error(stderr);
-    return stdout;
+    return await plane.kubectlOutput(["kustomize", folder]);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
-import { collection, observedObject, type ObservedObject } from "../../lab/real/world.ts";
+import { collection, observedObject, type ObservedObject } from "../../lab/real/resources.ts";
 
 const watchEvent = z.object({
   type: z.enum(["ADDED", "MODIFIED", "DELETED"]),

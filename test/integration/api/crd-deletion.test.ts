@@ -16,14 +16,7 @@ let plane: ControlPlane;
 beforeAll(async () => {
   plane = await sharedControlPlane();
   await installCrds(plane);
-  const { code, stderr } = await plane.kubectl([
-    "apply",
-    "--server-side",
-    "--force-conflicts",
-    "-f",
-    policy,
-  ]);
-  if (code !== 0) throw new Error(stderr);
+  await plane.kubectlOutput(["apply", "--server-side", "--force-conflicts", "-f", policy]);
 });
 afterAll(() => plane.kubectl(["annotate", "crd", ...names, "vaultsync.dev/confirm-delete-"]));
 

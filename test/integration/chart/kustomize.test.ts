@@ -1,9 +1,75 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
-import { chartObjects, kustomizedObjects } from "../../lab/helm/comparison.ts";
 import { Helm, operatorRelease, vaultRelease } from "../../lab/helm/helm.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
+import { parseAllDocuments } from "yaml";
+import { z } from "zod";
+
+const strings = z.record(z.string(), z.string());
+const renderedObject = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().optional(),
+    labels: strings.optional(),
+    annotations: strings.optional(),
+  }),
+});
+type Rendered = z.output<typeof renderedObject>;
+
+/** Names that the chart has in addition to the kustomizations; everything else has to be equal. */
+const ofHelm = {
+  labels: [
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/version",
+    "helm.sh/chart",
+  ],
+  /**
+   * The CRDs and what deploy/cluster has outlive the release, as they outlive a deletion of
+   * deploy/base.
+   */
+  annotations: ["helm.sh/resource-policy"],
+};
+
+function without(names: Readonly<Record<string, string>> | undefined, omitted: readonly string[]) {
+  const rest = Object.entries(names ?? {}).filter(([name]) => !omitted.includes(name));
+  return rest.length === 0 ? undefined : Object.fromEntries(rest);
+}
+
+/** Returns an object without `undefined`, as JSON shows it. */
+const plain = (object: unknown): unknown => JSON.parse(JSON.stringify(object));
+
+function withoutHelm(object: Rendered): unknown {
+  const { metadata } = object;
+  const labels = without(metadata.labels, ofHelm.labels);
+  const annotations = without(metadata.annotations, ofHelm.annotations);
+  return plain({ ...object, metadata: { ...metadata, labels, annotations } });
+}
+
+const keyOf = ({ kind, metadata: { namespace, name } }: Rendered): string =>
+  [kind, ...(namespace === undefined ? [] : [namespace]), name].join("/");
+
+function objectsOf(manifests: string, change: (object: Rendered) => unknown): Map<string, unknown> {
+  const objects = new Map<string, unknown>();
+  // The API server reads YAML 1.1, where 0444 is octal.
+  for (const document of parseAllDocuments(manifests, { version: "1.1" })) {
+    const json: unknown = document.toJS();
+    if (json === null) continue;
+    const object = renderedObject.parse(json);
+    const key = keyOf(object);
+    if (objects.has(key)) throw new Error(`${key} occurs twice`);
+    objects.set(key, change(object));
+  }
+  return objects;
+}
+
+/** Returns the objects of a rendered chart by `Kind/namespace/name`, without what Helm adds. */
+const chartObjects = (manifests: string): Map<string, unknown> => objectsOf(manifests, withoutHelm);
+
+/** Returns the objects of `kubectl kustomize` by `Kind/namespace/name`. */
+const kustomizedObjects = (manifests: string): Map<string, unknown> => objectsOf(manifests, plain);
 
 const root = join(import.meta.dirname, "..", "..", "..");
 
@@ -15,11 +81,7 @@ beforeAll(async () => {
 });
 afterAll(() => helm[Symbol.asyncDispose]());
 
-async function kubectl(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await plane.kubectl(args);
-  if (code !== 0) throw new Error(stderr);
-  return stdout;
-}
+const kubectl = (...args: string[]): Promise<string> => plane.kubectlOutput(args);
 const kustomize = (folder: string): Promise<string> => kubectl("kustomize", join(root, folder));
 
 /** The objects of the commands of docs/operator.md that serve the namespaces shop and billing. */

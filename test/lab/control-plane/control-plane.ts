@@ -80,6 +80,22 @@ export class ControlPlane {
     return { stdout, stderr, code: typeof code === "number" ? code : 1 };
   }
 
+  /** Returns the output of kubectl. @throws Error with what it reports when it fails */
+  async kubectlOutput(
+    args: readonly string[],
+    options: { input?: string; namespace?: string } = {},
+  ): Promise<string> {
+    const { code, stdout, stderr } = await this.kubectl(args, options);
+    if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
+    return stdout;
+  }
+
+  /** Applies objects with kubectl. @throws Error with what it reports when it fails */
+  async apply(objects: readonly object[], namespace?: string): Promise<void> {
+    const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
+    await this.kubectlOutput(["apply", "-f", "-"], { input, ...(namespace && { namespace }) });
+  }
+
   /** Sends a raw request as the administrator and returns the response, whatever its status. */
   request(
     method: string,

@@ -58,13 +58,8 @@ const isPath = (arg: string): boolean => /^(?:crds|deploy)(?:\/|$)/u.test(arg);
  * Runs kubectl with paths of the repository, and returns its output. @throws Error with the error
  * output
  */
-async function kubectl(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await controlPlane.kubectl(
-    args.map((arg) => (isPath(arg) ? join(root, arg) : arg)),
-  );
-  if (code !== 0) throw new Error(stderr);
-  return stdout;
-}
+const kubectl = (...args: string[]): Promise<string> =>
+  controlPlane.kubectlOutput(args.map((arg) => (isPath(arg) ? join(root, arg) : arg)));
 
 const rendered = new Map<string, Promise<string>>();
 

@@ -2,14 +2,36 @@ import {
   KubeClient,
   type KubeClientOptions,
 } from "../../../src/operator/kube/client/kube-client.ts";
-import { Credentials } from "../../../src/operator/kube/credentials/credentials.ts";
+import {
+  type Access,
+  type AccessSource,
+  Credentials,
+} from "../../../src/operator/kube/credentials/credentials.ts";
+import { Redacted } from "../../../src/lib/redacted.ts";
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
-import { LoopbackApiServer, type RequestHandler } from "./loopback-api-server.ts";
+import { LoopbackServer, type RequestHandler } from "../loopback-server.ts";
+
+/** Returns the access to a loopback API server; `token` is called on each load. */
+export function accessTo(
+  { url }: LoopbackServer,
+  token: (fresh: boolean) => string = () => "token",
+): AccessSource {
+  return {
+    server: url,
+    namespace: undefined,
+    async load(fresh): Promise<Access> {
+      return {
+        headers: new Redacted({ authorization: `Bearer ${token(fresh)}` }),
+        tls: new Redacted({}),
+      };
+    },
+  };
+}
 
 /** A loopback API server and a client that is connected to it. */
 export interface ConnectedClient extends AsyncDisposable {
-  readonly server: LoopbackApiServer;
+  readonly server: LoopbackServer;
   readonly client: KubeClient;
 }
 
@@ -18,10 +40,10 @@ export async function connectClient(
   handler: RequestHandler,
   options: Partial<KubeClientOptions> = {},
 ): Promise<ConnectedClient> {
-  const server = await LoopbackApiServer.start(handler);
+  const server = await LoopbackServer.start(handler);
   const clock = options.clock ?? systemClock;
   const client = new KubeClient({
-    credentials: new Credentials(server.source(), clock),
+    credentials: new Credentials(accessTo(server), clock),
     clock,
     fieldManager: "vaultsync",
     ...options,

@@ -17,7 +17,19 @@ export async function installCrds(plane: ControlPlane): Promise<void> {
     ],
     ["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"],
   ]) {
-    const { code, stderr } = await plane.kubectl(args);
-    if (code !== 0) throw new Error(stderr);
+    await plane.kubectlOutput(args);
   }
+}
+
+/** Installs the CRDs, the policies and the RBAC rules of deploy/cluster and deploy/base. */
+export async function installOperator(plane: ControlPlane): Promise<void> {
+  for (const folder of ["crds", "deploy/cluster", "deploy/base"])
+    await plane.kubectlOutput(["apply", "-k", folder]);
+  await plane.kubectlOutput([
+    "wait",
+    "--for=condition=Established",
+    "--timeout=60s",
+    "crd",
+    "--all",
+  ]);
 }

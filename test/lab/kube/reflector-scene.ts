@@ -1,3 +1,4 @@
+import { accessTo } from "./connected-client.ts";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { onTestFinished } from "vitest";
@@ -8,7 +9,7 @@ import { Credentials } from "../../../src/operator/kube/credentials/credentials.
 import { SECRETS, type KubeObject } from "../../../src/operator/kube/resource.ts";
 import { pump } from "../clock/pump.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
-import { failureStatus, json, LoopbackApiServer } from "./loopback-api-server.ts";
+import { failureStatus, json, LoopbackServer } from "../loopback-server.ts";
 
 export interface OpenWatch {
   readonly from: string | null;
@@ -29,13 +30,13 @@ export class ReflectorScene {
   listVersion = "100";
   /** Responds to a watch instead of opening a stream. */
   failWatch: ((response: ServerResponse) => void) | undefined;
-  readonly server: LoopbackApiServer;
+  readonly server: LoopbackServer;
   readonly reflector: Reflector<string>;
   readonly #stop = new AbortController();
   readonly running: Promise<void>;
 
   private constructor(
-    server: LoopbackApiServer,
+    server: LoopbackServer,
     project: (object: KubeObject) => string,
     relistMs: number,
   ) {
@@ -57,7 +58,7 @@ export class ReflectorScene {
     };
     const { clock } = this;
     const api = new KubeClient({
-      credentials: new Credentials(server.source(), clock),
+      credentials: new Credentials(accessTo(server), clock),
       clock,
       fieldManager: "vaultsync",
     });
@@ -79,7 +80,7 @@ export class ReflectorScene {
     relistMs = 0,
   ): Promise<ReflectorScene> {
     const scene = new ReflectorScene(
-      await LoopbackApiServer.start(() => undefined),
+      await LoopbackServer.start(() => undefined),
       project,
       relistMs,
     );

@@ -11,17 +11,11 @@ export async function synced(
   spec: Readonly<Record<string, unknown>>,
 ): Promise<SimulatedWorld> {
   const scene = await SimulatedWorld.shop();
-  serve(scene, values);
+  scene.vault().serves(values);
   scene.follow({}, spec);
   await scene.settle();
   expect(scene.condition("Ready")?.reason).toBe("Synced");
   return scene;
-}
-
-/** Lists these secrets, each with this value and at this version. */
-export function serve(scene: SimulatedWorld, values: Values, version = 1): void {
-  scene.vault().expose = (name) => ({ value: values[name] ?? "" });
-  scene.vault().lists(...Object.keys(values).map((name) => ({ name, version })));
 }
 
 /** Lets secrets of these reach their delete_time; the list then has the other ones. */

@@ -24,9 +24,8 @@ export async function manifestsOf(
   folder: string,
   operatorNamespace: string,
 ): Promise<Manifest[]> {
-  const { stdout, stderr, code } = await plane.kubectl(["kustomize", folder]);
-  if (code !== 0) throw new Error(stderr);
-  const text = stdout.replaceAll("vaultsync-system", operatorNamespace);
+  const rendered = await plane.kubectlOutput(["kustomize", folder]);
+  const text = rendered.replaceAll("vaultsync-system", operatorNamespace);
   return parseAllDocuments(text).map((document) => Manifest.parse(document.toJS()));
 }
 

@@ -36,13 +36,8 @@ const rolloutCrd = {
 /** Installs the CRD of Argo Rollouts, once for all tests, and waits until it is served. */
 export async function installRollouts(plane: ControlPlane): Promise<void> {
   await plane.kubectl(["apply", "--server-side", "-f", "-"], { input: JSON.stringify(rolloutCrd) });
-  const { code, stderr } = await plane.kubectl([
-    "wait",
-    "--for=condition=Established",
-    "--timeout=60s",
-    "crd/rollouts.argoproj.io",
-  ]);
-  if (code !== 0) throw new Error(stderr);
+  const wait = ["wait", "--for=condition=Established", "--timeout=60s"];
+  await plane.kubectlOutput([...wait, "crd/rollouts.argoproj.io"]);
   const path = "/apis/argoproj.io/v1alpha1/rollouts";
   await waitUntil(
     "rollouts are served",

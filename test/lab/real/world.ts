@@ -1,3 +1,4 @@
+import { afterAll } from "vitest";
 import { z } from "zod";
 import { Canaries } from "../assertions/canary.ts";
 import { sharedControlPlane } from "../kube/control-plane.ts";
@@ -5,57 +6,20 @@ import { waitUntil } from "../clock/wait-until.ts";
 import { TestVault } from "../vault/test-vault.ts";
 import type { VaultClient } from "../vault/vault-client.ts";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
-import { OperatorProcess } from "./processes/operator-process.ts";
+import { type OperatorOptions, OperatorProcess } from "./processes/operator-process.ts";
+import {
+  collection,
+  condition,
+  observedObject,
+  type ObservedObject,
+  ownKinds,
+  vaultConnection,
+} from "./resources.ts";
 
 export const ACCOUNT = "ops@example.com";
 /** The ServiceAccount of deploy/base. */
 export const SERVICE_ACCOUNT = { serviceAccount: "vaultsync", namespace: "vaultsync-system" };
 export const OPERATOR_USER = `system:serviceaccount:${SERVICE_ACCOUNT.namespace}:${SERVICE_ACCOUNT.serviceAccount}`;
-
-export const observedObject = z.looseObject({
-  metadata: z.looseObject({
-    name: z.string(),
-    uid: z.string(),
-    resourceVersion: z.string(),
-    annotations: z.record(z.string(), z.string()).default({}),
-  }),
-  data: z.record(z.string(), z.string()).default({}),
-  binaryData: z.record(z.string(), z.string()).default({}),
-  status: z
-    .looseObject({
-      conditions: z
-        .array(
-          z.object({
-            type: z.string(),
-            status: z.string(),
-            reason: z.string(),
-            message: z.string(),
-          }),
-        )
-        .default([]),
-    })
-    .optional(),
-});
-export type ObservedObject = z.output<typeof observedObject>;
-
-export function condition(object: ObservedObject, type: string) {
-  return object.status?.conditions.find((one) => one.type === type);
-}
-
-export function bytesOf(object: ObservedObject, key: string): Buffer | undefined {
-  const encoded = object.data[key];
-  return encoded === undefined ? undefined : Buffer.from(encoded, "base64");
-}
-
-const ownKinds = ["VaultConnection", "VaultSecret", "VaultFile", "VaultPush"];
-
-/** Returns the path of the objects of a kind in a namespace. */
-export function collection(kind: string, namespace: string): string {
-  const plural = kind === "VaultPush" ? "vaultpushes" : `${kind.toLowerCase()}s`;
-  return ownKinds.includes(kind)
-    ? `/apis/vaultsync.dev/v1alpha1/namespaces/${namespace}/${plural}`
-    : `/api/v1/namespaces/${namespace}/${plural}`;
-}
 
 export interface WorldOptions {
   readonly refreshInterval?: string;
@@ -63,11 +27,23 @@ export interface WorldOptions {
   readonly server?: string;
   /** PEM of the authority of `server`, if it differs from the authority of the API server. */
   readonly ca?: string;
-  /** The operator's ServiceAccount. Default: the account of deploy/base. */
-  readonly account?: { readonly serviceAccount: string; readonly namespace: string };
+  /**
+   * The operator's ServiceAccount: by default the account of deploy/base. Without a namespace it is
+   * created in the namespace of the world.
+   */
+  readonly account?: { readonly serviceAccount: string; readonly namespace?: string };
   readonly vault?: TestVault;
   /** The control plane; the shared one by default. */
   readonly plane?: ControlPlane;
+  /** Last arguments of each operator, and options of its process. */
+  readonly args?: readonly string[];
+  readonly process?: OperatorOptions;
+}
+
+interface Parts extends Required<Pick<WorldOptions, "plane" | "vault" | "args" | "process">> {
+  readonly caller: VaultClient;
+  readonly namespace: string;
+  readonly kubeconfig: string;
 }
 
 /** A namespace with a VaultConnection to a separate vault. The test starts the operator. */
@@ -78,65 +54,78 @@ export class World implements AsyncDisposable {
   readonly namespace: string;
   readonly kubeconfig: string;
   readonly canaries = new Canaries();
-  readonly #operators: OperatorProcess[] = [];
+  /** Every operator that was started. The world stops them at its end. */
+  readonly operators: OperatorProcess[] = [];
+  readonly #args: readonly string[];
+  readonly #process: OperatorOptions;
 
-  private constructor(
-    plane: ControlPlane,
-    vault: TestVault,
-    caller: VaultClient,
-    namespace: string,
-    kubeconfig: string,
-  ) {
+  protected constructor({ plane, vault, caller, namespace, kubeconfig, args, process }: Parts) {
     this.plane = plane;
     this.vault = vault;
     this.caller = caller;
     this.namespace = namespace;
     this.kubeconfig = kubeconfig;
+    this.#args = args;
+    this.#process = process;
   }
 
-  static async create({
-    refreshInterval = "5s",
-    account = SERVICE_ACCOUNT,
-    vault: given,
-    plane: own,
-    ...access
-  }: WorldOptions = {}): Promise<World> {
+  /** Creates the namespace and the vault of a world, with further accounts. */
+  protected static async prepare(
+    { account = SERVICE_ACCOUNT, vault: given, plane: own, ...options }: WorldOptions,
+    ...accounts: readonly string[]
+  ): Promise<Parts> {
+    const { args = [], process = {}, refreshInterval: _, ...access } = options;
     const plane = own ?? (await sharedControlPlane());
-    const vault = given ?? (await TestVault.start({ emails: [ACCOUNT] }));
+    const vault = given ?? (await TestVault.start({ emails: [ACCOUNT, ...accounts] }));
     const namespace = await plane.createNamespace("e2e");
-    const kubeconfig = await plane.kubeconfigFor(account, access);
-    const world = new World(plane, vault, await vault.client(ACCOUNT), namespace, kubeconfig);
-    await world.createConnection(refreshInterval);
+    const identity = { namespace, ...account };
+    if (account.namespace === undefined) {
+      await plane.request("POST", `/api/v1/namespaces/${namespace}/serviceaccounts`, {
+        metadata: { name: account.serviceAccount },
+      });
+    }
+    const kubeconfig = await plane.kubeconfigFor(identity, access);
+    const caller = await vault.client(ACCOUNT);
+    return { plane, vault, caller, namespace, kubeconfig, args, process };
+  }
+
+  static async create(options: WorldOptions = {}): Promise<World> {
+    const world = new World(await World.prepare(options));
+    await world.createConnection(options.refreshInterval);
+    return world;
+  }
+
+  /**
+   * Creates the world of a test file, without an operator, and disposes of it after the file's
+   * tests.
+   */
+  static async ofFile(options: WorldOptions = {}): Promise<World> {
+    const world = await World.create(options);
+    afterAll(() => world[Symbol.asyncDispose]());
     return world;
   }
 
   /** Creates the credentials Secret and the VaultConnection `vault`. */
-  async createConnection(refreshInterval: string): Promise<void> {
-    await this.apply(
-      {
-        apiVersion: "v1",
-        kind: "Secret",
-        metadata: { name: "vault-login" },
-        type: "vaultsync.dev/credentials",
-        stringData: { password: this.vault.passwords.get(ACCOUNT) ?? "" },
-      },
-      {
-        apiVersion: "vaultsync.dev/v1alpha1",
-        kind: "VaultConnection",
-        metadata: { name: "vault" },
-        spec: {
-          url: this.vault.url,
-          email: ACCOUNT,
-          auth: { passwordSecretRef: { name: "vault-login" } },
-          refreshInterval,
-        },
-      },
-    );
+  async createConnection(refreshInterval = "5s"): Promise<void> {
+    const password = this.vault.passwords.get(ACCOUNT) ?? "";
+    const spec = { url: this.vault.url, email: ACCOUNT, password, refreshInterval };
+    await this.apply(...vaultConnection("vault", spec));
+  }
+
+  /** Another VaultConnection of {@link ACCOUNT} to the vault, with the same credentials Secret. */
+  anotherConnection(name: string, spec: object = {}) {
+    const auth = { passwordSecretRef: { name: "vault-login" } };
+    return {
+      apiVersion: "vaultsync.dev/v1alpha1",
+      kind: "VaultConnection",
+      metadata: { name },
+      spec: { url: this.vault.url, email: ACCOUNT, auth, refreshInterval: "5s", ...spec },
+    };
   }
 
   /** Starts an operator for this namespace only: test files can run in parallel. */
-  startOperator(): Promise<OperatorProcess> {
-    return this.startClusterOperator(["--namespaces", this.namespace, "--no-leader-elect"]);
+  startOperator(args: readonly string[] = ["--no-leader-elect"]): Promise<OperatorProcess> {
+    return this.startClusterOperator(["--namespaces", this.namespace, ...args]);
   }
 
   /**
@@ -144,14 +133,15 @@ export class World implements AsyncDisposable {
    * operator may run at the same time.
    */
   async startClusterOperator(args: readonly string[] = []): Promise<OperatorProcess> {
-    const operator = await OperatorProcess.start(this.kubeconfig, args);
-    this.#operators.push(operator);
+    const all = [...args, ...this.#args];
+    const operator = await OperatorProcess.start(this.kubeconfig, all, this.#process);
+    this.operators.push(operator);
     return operator;
   }
 
   /** Returns the operator that was started last. */
   get operator(): OperatorProcess {
-    const last = this.#operators.at(-1);
+    const last = this.operators.at(-1);
     if (last === undefined) throw new Error("no operator was started");
     return last;
   }
@@ -164,8 +154,28 @@ export class World implements AsyncDisposable {
 
   /** Applies objects in this namespace with kubectl. */
   async apply(...objects: object[]): Promise<void> {
-    const { code, stderr } = await this.tryApply(...objects);
-    if (code !== 0) throw new Error(`kubectl apply: ${stderr}`);
+    await this.plane.apply(objects, this.namespace);
+  }
+
+  /** Creates an object in this namespace. */
+  async create(object: {
+    readonly kind: string;
+    readonly [field: string]: unknown;
+  }): Promise<void> {
+    const path = collection(object.kind, this.namespace);
+    const { status, body } = await this.plane.request("POST", path, object);
+    if (status !== 201) throw new Error(`create ${object.kind}: ${status} ${body}`);
+  }
+
+  /** Changes an object by a JSON merge patch. */
+  async patch(kind: string, name: string, patch: object): Promise<void> {
+    const input = JSON.stringify(patch);
+    const args = ["patch", kind.toLowerCase(), name, "--type=merge", "--patch", input];
+    await this.plane.kubectlOutput(args, { namespace: this.namespace });
+  }
+
+  async delete(kind: string, name: string): Promise<void> {
+    await this.plane.request("DELETE", `${collection(kind, this.namespace)}/${name}`);
   }
 
   tryApply(...objects: object[]): Promise<{ code: number; stderr: string }> {
@@ -174,8 +184,13 @@ export class World implements AsyncDisposable {
   }
 
   /** Protects a value and returns its version. */
-  async protect(name: string, value: string, more: object = {}): Promise<number> {
-    const response = await this.caller.call("protect", {
+  async protect(
+    name: string,
+    value: string,
+    more: object = {},
+    caller = this.caller,
+  ): Promise<number> {
+    const response = await caller.call("protect", {
       key_name: name,
       key_value: value,
       ...more,
@@ -226,7 +241,7 @@ export class World implements AsyncDisposable {
         withinMs,
       );
     } catch (error) {
-      const log = this.#operators.at(-1)?.log.split("\n").slice(-15).join("\n");
+      const log = this.operators.at(-1)?.log.split("\n").slice(-15).join("\n");
       throw new Error(
         `${String(error)}\nstatus: ${JSON.stringify(last?.status)}\noperator:\n${log}`,
         { cause: error },
@@ -252,7 +267,7 @@ export class World implements AsyncDisposable {
    */
   async operatorOutput(): Promise<Record<string, string>> {
     const places: Record<string, string> = {};
-    this.#operators.forEach((operator, index) => (places[`log ${index}`] = operator.log));
+    this.operators.forEach((operator, index) => (places[`log ${index}`] = operator.log));
     for (const kind of ownKinds) {
       places[`${kind} statuses`] = JSON.stringify(
         (await this.list(kind)).map(({ status }) => status),
@@ -268,7 +283,7 @@ export class World implements AsyncDisposable {
       `/apis/events.k8s.io/v1/namespaces/${this.namespace}/events`,
     );
     places["events"] = events.body;
-    for (const operator of this.#operators) {
+    for (const operator of this.operators) {
       places["metrics"] = await operator.page("/metrics").then(
         ({ body }) => body,
         () => "",
@@ -278,54 +293,12 @@ export class World implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const operator of this.#operators) await operator.stop();
+    for (const operator of this.operators) {
+      // A stopped process would not receive the signal that ends it.
+      operator.signal("SIGCONT");
+      await operator.stop();
+    }
     await this.vault[Symbol.asyncDispose]();
     await this.plane.request("DELETE", `/api/v1/namespaces/${this.namespace}`);
   }
-}
-
-/** A VaultSecret named `name` that reads the secrets of `keys`, each under a separate key. */
-export function vaultSecret(
-  name: string,
-  keys: Readonly<Record<string, string | object>>,
-  target?: object,
-): object {
-  return {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultSecret",
-    metadata: { name },
-    spec: {
-      connectionRef: { name: "vault" },
-      data: Object.entries(keys).map(([secretKey, ref]) => ({
-        secretKey,
-        remoteRef: typeof ref === "string" ? { key: ref } : ref,
-      })),
-      ...(target && { target }),
-    },
-  };
-}
-
-/** A VaultPush named `name` of the Secret of that name, whose keys are pushed as `data` says. */
-export function vaultPush(name: string, data: readonly object[], more: object = {}): object {
-  return {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultPush",
-    metadata: { name },
-    spec: {
-      connectionRef: { name: "vault" },
-      secret: { name },
-      refreshInterval: "5s",
-      data,
-      ...more,
-    },
-  };
-}
-
-export function vaultFile(name: string, files: readonly object[], target: object): object {
-  return {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: "VaultFile",
-    metadata: { name },
-    spec: { connectionRef: { name: "vault" }, files, target },
-  };
 }

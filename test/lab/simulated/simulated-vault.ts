@@ -146,6 +146,12 @@ export class SimulatedVault extends InMemoryVault {
     });
   }
 
+  /** Replaces all secrets by these, each with this value at this version. */
+  serves(values: Readonly<Record<string, string>>, version = 1): void {
+    this.expose = (name) => ({ value: values[name] ?? "" });
+    this.lists(...Object.keys(values).map((name) => ({ name, version })));
+  }
+
   /** Replaces all files by the first version of these. */
   uploads(...filenames: readonly string[]): void {
     const { secrets } = this.backup();

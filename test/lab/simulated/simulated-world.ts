@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import {
   clusterVaultConnectionKind,
   type Kind,
@@ -13,6 +14,7 @@ import {
   type ObjectRef,
   SECRETS,
 } from "../../../src/operator/kube/resource.ts";
+import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
 import { Pushes } from "./pushes.ts";
 import { OPERATOR_NAMESPACE, SHOP, SimulatedOperator, valuesOf } from "./simulated-operator.ts";
@@ -63,6 +65,22 @@ export class SimulatedWorld extends SimulatedOperator {
       valueCacheBytes: 0,
       allowedSecretTypes: ["example.com/token"],
     });
+    await world.settle();
+    return world;
+  }
+
+  /**
+   * Starts an operator as {@link shop} does, with a VaultSecret that follows these keys of a vault
+   * that lists these secrets, and lets it work.
+   */
+  static async following(
+    listed: readonly Partial<SecretRecord>[],
+    data: Readonly<Record<string, string | Source>>,
+    spec: Followed = {},
+  ): Promise<SimulatedWorld> {
+    const world = await SimulatedWorld.shop();
+    world.vault().lists(...listed);
+    world.follow(data, spec);
     await world.settle();
     return world;
   }
@@ -262,4 +280,16 @@ function refTo(connection: string | ObjectRef): object {
   if (typeof connection === "string") return { name: connection };
   const { namespace, name } = connection;
   return { ...(namespace === undefined && { kind: clusterVaultConnectionKind.kind }), name };
+}
+
+/** Starts an operator that has pushed the value `one`. */
+export async function pushed(changes: object = {}): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.forPushes();
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put(changes);
+  await scene.settle();
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  scene.pushes.takeVaultRequests();
+  return scene;
 }

@@ -5,8 +5,7 @@ import type { MergePatch } from "../../../src/operator/kube/client/kube-api.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
 import type { RestartStatus } from "../../../src/operator/api/status.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
-import type { KubeObject } from "../../../src/operator/kube/resource.ts";
-import { apiVersionOf } from "../../../src/operator/kube/resource.ts";
+import { type KubeObject, apiVersionOf } from "../../../src/operator/kube/resource.ts";
 import { isObject } from "../../../src/lib/is-object.ts";
 import type { SimulatedOperator } from "./simulated-operator.ts";
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { Client } from "pg";
-import { defaultMetadata } from "./secret-requests.ts";
+import { defaultMetadata } from "./requests.ts";
 
 const metadata = JSON.stringify(defaultMetadata);
 

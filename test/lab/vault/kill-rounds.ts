@@ -1,13 +1,10 @@
 import { createHash, randomBytes, randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Redacted } from "../../../src/lib/redacted.ts";
-import { addUser } from "../../../src/vault/server/accounts/users.ts";
 import { VaultClient } from "./vault-client.ts";
 import type { StoreLocation } from "./store-location.ts";
 import { VaultServerProcess } from "../real/processes/vault-server-process.ts";
 import { codeOf } from "../../../src/lib/error-code.ts";
 
-const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 /**
@@ -148,13 +145,15 @@ async function addWriters(
   place: StoreLocation,
   count: number,
 ): Promise<{ email: string; password: string }[]> {
-  await using store = await place.open();
+  const password = randomBytes(12).toString("hex");
   const writers = Array.from({ length: count }, (_, index) => ({
     email: `w${index}-${randomBytes(4).toString("hex")}@example.com`,
-    password: randomBytes(12).toString("hex"),
+    password,
   }));
-  for (const { email, password } of writers)
-    await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  await place.addAccounts(
+    writers.map(({ email }) => email),
+    password,
+  );
   return writers;
 }
 

@@ -69,7 +69,8 @@ export class PermissionModel {
   }
 }
 
-export interface World {
+/** The clients of one run of steps. */
+export interface Run {
   readonly callers: Record<User, VaultClient>;
   /** Keeps the names of runs apart. */
   readonly suffix: string;
@@ -80,7 +81,7 @@ export interface World {
  */
 export interface Step {
   readonly predict: (model: PermissionModel) => string;
-  readonly run: (world: World) => Promise<VaultResponse>;
+  readonly run: (run: Run) => Promise<VaultResponse>;
   readonly toString: () => string;
 }
 

@@ -1,12 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomBytes, randomInt } from "node:crypto";
-import { Redacted } from "../../../src/lib/redacted.ts";
-import { addUser } from "../../../src/vault/server/accounts/users.ts";
 import { VaultClient, type VaultResponse } from "./vault-client.ts";
 import type { StoreLocation } from "./store-location.ts";
 import { VaultServerProcess } from "../real/processes/vault-server-process.ts";
-
-const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 
 export interface LoadResult {
   readonly clients: number;
@@ -200,16 +196,6 @@ class LoadUser {
   }
 }
 
-async function addUsers(
-  place: StoreLocation,
-  emails: readonly string[],
-  password: string,
-): Promise<void> {
-  await using store = await place.open();
-  for (const email of emails)
-    await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
-}
-
 /** Runs concurrent users for a number of seconds against a server with default limits. */
 export async function runLoad(
   place: StoreLocation,
@@ -232,7 +218,7 @@ export async function runLoad(
   };
   const password = randomBytes(12).toString("hex");
   const emails = Array.from({ length: clients }, (_, index) => `p${index}@example.com`);
-  await addUsers(place, emails, password);
+  await place.addAccounts(emails, password);
   await using server = await VaultServerProcess.start(place.args);
   const users = emails.map(
     (email) =>

@@ -1,13 +1,112 @@
 import { expect, onTestFinished } from "vitest";
 import { operationPath, type Operation } from "../../../src/protocol/operation-paths.ts";
 import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
-import { json, ScriptedServer, type Script } from "./scripted-server.ts";
 import {
   observeConnection,
   untilHealthy,
   type ObservedConnection,
   type ObserveOptions,
 } from "./vault-connection.ts";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { ServerOptions } from "node:https";
+import { LoopbackServer, type SeenRequest } from "../loopback-server.ts";
+import type { Clock } from "../../../src/lib/clock.ts";
+import { UndiciTransport } from "../../../src/operator/vault-client/http/undici-transport.ts";
+import type { VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
+
+/** A request as received; `body` is its parsed JSON. */
+interface ReceivedRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Record<string, unknown>;
+}
+
+export type Script = (response: ServerResponse, request: ReceivedRequest) => void;
+
+/** Responds with a JSON body. */
+export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Script {
+  return (response) =>
+    response
+      .writeHead(status, { "content-type": "application/json", ...headers })
+      .end(JSON.stringify(body));
+}
+
+/** Responds with exactly these bytes. */
+export function raw(
+  body: string | Uint8Array,
+  status = 200,
+  headers: Record<string, string> = {},
+): Script {
+  return (response) => response.writeHead(status, headers).end(body);
+}
+
+/** Responds with an error in the form of the vault contract. */
+export function errorResponse(
+  status: number,
+  code: string,
+  headers: Record<string, string> = {},
+): Script {
+  return json({ error: { code, message: "canary-server-text" } }, status, headers);
+}
+
+/** Resets the connection without a response. */
+export const reset: Script = (response) => void response.socket?.resetAndDestroy();
+/** Never responds. */
+export const silence: Script = () => undefined;
+
+/**
+ * A real HTTP(S) server on a free loopback port with scripted responses. After `on(path, a, b, c)`
+ * it responds with a, then b, then always c. A path without a script returns 404 in the form of the
+ * contract.
+ */
+export class ScriptedServer implements AsyncDisposable {
+  readonly requests: ReceivedRequest[] = [];
+  readonly #server: LoopbackServer;
+  readonly #scripts = new Map<string, Script[]>();
+
+  private constructor(server: LoopbackServer) {
+    this.#server = server;
+    server.handler = (request, response) => this.#respond(request, response);
+  }
+
+  static async start(tls?: ServerOptions): Promise<ScriptedServer> {
+    return new ScriptedServer(await LoopbackServer.start(() => undefined, tls));
+  }
+
+  get sockets(): number {
+    return this.#server.connections;
+  }
+
+  get port(): number {
+    return Number(this.#server.url.port);
+  }
+
+  get url(): string {
+    return this.#server.url.origin;
+  }
+
+  on(path: string, ...scripts: Script[]): this {
+    this.#scripts.set(path, scripts);
+    return this;
+  }
+
+  /** Returns the requests to one path. */
+  to(path: string): ReceivedRequest[] {
+    return this.requests.filter((request) => request.path === path);
+  }
+
+  #respond({ path, headers, body }: SeenRequest, response: ServerResponse): void {
+    const received: ReceivedRequest = { path, headers, body: JSON.parse(body || "{}") };
+    this.requests.push(received);
+    const scripts = this.#scripts.get(path) ?? [];
+    const script = scripts.length > 1 ? scripts.shift() : scripts[0];
+    (script ?? errorResponse(404, "not_found"))(response, received);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#server[Symbol.asyncDispose]();
+  }
+}
 
 export const tokenResponse = (name: string): Script =>
   json({
@@ -112,4 +211,16 @@ export async function nextList({ clock, requests }: ObservedConnection, ms: numb
   await clock.advance(ms);
   await expect.poll(() => requests.length).toBeGreaterThan(before);
   await clock.advance(0);
+}
+
+/** Starts a scripted server and a transport to it. Both are closed when the test ends. */
+export async function scriptedTransport(
+  clock: Clock,
+): Promise<{ server: ScriptedServer; transport: VaultTransport }> {
+  const server = await ScriptedServer.start();
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const policy = { allowHttp: true, allowedHosts: undefined };
+  const transport = new UndiciTransport({ url: server.url, clock, ca: undefined, policy });
+  onTestFinished(() => transport[Symbol.asyncDispose]());
+  return { server, transport };
 }

@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Redacted } from "../../../src/lib/redacted.ts";
+import { addUser } from "../../../src/vault/server/accounts/users.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { KeyFile } from "../../../src/vault/server/crypto/key-file.ts";
 import { KeyRing } from "../../../src/vault/server/crypto/key-ring.ts";
@@ -13,6 +15,19 @@ import { PostgresCluster, type PostgresClusterOptions } from "../postgres/postgr
 
 export const storeKinds = ["sqlite", "postgres"] as const;
 export type StoreKind = (typeof storeKinds)[number];
+
+/** Cheap parameters for password hashes, where a test or benchmark does not measure them. */
+export const CHEAP_HASH = { memoryKib: 8, passes: 1, lanes: 1 };
+
+/** Adds accounts with this password; without one, the password of each is its email. */
+export async function addAccounts(
+  store: Store,
+  emails: readonly string[],
+  password?: string,
+): Promise<void> {
+  for (const email of emails)
+    await addUser(store, email, new Redacted(password ?? email), Date.now(), CHEAP_HASH);
+}
 
 /**
  * Storage for a vault server in a child process: a SQLite file or a PostgreSQL server. Disposing it
@@ -79,6 +94,12 @@ export class StoreLocation implements AsyncDisposable {
     const store = await openWith(this.data, new RowMacs(keys));
     await checkData(store, keys, { logger: silentLogger });
     return store;
+  }
+
+  /** Adds accounts as {@link addAccounts} does, while no server runs. */
+  async addAccounts(emails: readonly string[], password?: string): Promise<void> {
+    await using store = await this.open();
+    await addAccounts(store, emails, password);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

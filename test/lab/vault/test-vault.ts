@@ -10,6 +10,7 @@ import {
 } from "../../../src/vault/server/vault-server.ts";
 import { PostgresDatabase } from "../postgres/postgres-database.ts";
 import { scopeString, sendRequest, VaultClient, type VaultResponse } from "./vault-client.ts";
+import { CHEAP_HASH } from "./store-location.ts";
 import { onPostgres } from "./vault-data.ts";
 
 /**
@@ -46,7 +47,7 @@ export class TestVault implements AsyncDisposable {
       metricsListen: { host: "127.0.0.1", port: 0 },
       data: database?.url ?? ":memory:",
       dev: { users: emails },
-      passwordCost: { memoryKib: 8, passes: 1, lanes: 1 },
+      passwordCost: CHEAP_HASH,
       ...others,
     });
     const { mailDirectory = "" } = server;

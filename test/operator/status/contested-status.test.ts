@@ -25,9 +25,7 @@ const isForeign = (status: unknown): boolean =>
  * restores its own each time.
  */
 async function contested(kind: Kind, name: string) {
-  const scene = await SimulatedWorld.shop("db");
-  scene.follow({ password: "db" });
-  await scene.settle();
+  const scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
   const ref = { namespace: "shop", name };
   const statusNow = (): unknown => scene.server.get(kind, ref)["status"];
   const overwrite = (): void => {

@@ -8,14 +8,8 @@ type Values = Readonly<Record<string, string>>;
 /** Starts an operator with a vault that lists these secrets at version 1, each with this value. */
 async function withValues(values: Values): Promise<SimulatedWorld> {
   const scene = await SimulatedWorld.shop();
-  serve(scene, values);
+  scene.vault().serves(values);
   return scene;
-}
-
-/** Lists these secrets, each with this value and at this version. */
-function serve(scene: SimulatedWorld, values: Values, version = 1): void {
-  scene.vault().expose = (name) => ({ value: values[name] ?? "" });
-  scene.vault().lists(...Object.keys(values).map((name) => ({ name, version })));
 }
 
 /** The target has the property `/password` of `db`, and `user`. */
@@ -40,7 +34,7 @@ async function syncedProperty(): Promise<SimulatedWorld> {
 describe("property", () => {
   test("is followed into a new version", async () => {
     await using scene = await syncedProperty();
-    serve(scene, { db: '{"password": "p2"}', user: "u" }, 2);
+    scene.vault().serves({ db: '{"password": "p2"}', user: "u" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("password=p2 user=u, Synced");
   });
@@ -69,13 +63,13 @@ describe("property", () => {
 
   test("that a new version lacks keeps the key and is reported without the value", async () => {
     await using scene = await syncedProperty();
-    serve(scene, { db: '{"hunter2": 1}', user: "u2" }, 2);
+    scene.vault().serves({ db: '{"hunter2": 1}', user: "u2" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("password=p1 user=u2, InvalidProperty");
     const text = JSON.stringify([scene.resource()["status"], scene.events]);
     expect(text).toContain("db: the value has nothing at /password");
     expect(text).not.toContain("hunter2");
-    serve(scene, { db: '{"password": "p3"}', user: "u2" }, 3);
+    scene.vault().serves({ db: '{"password": "p3"}', user: "u2" }, 3);
     await scene.settle();
     expect(scene.outcome()).toBe("password=p3 user=u2, Synced");
   });
@@ -90,7 +84,7 @@ describe("property", () => {
 
   test("that changes while its source is missing leaves the whole target unchanged", async () => {
     await using scene = await syncedProperty();
-    serve(scene, { user: "u" });
+    scene.vault().serves({ user: "u" });
     scene.follow(
       {},
       {
@@ -98,7 +92,7 @@ describe("property", () => {
       },
     );
     await scene.settle();
-    serve(scene, { user: "u2" }, 2);
+    scene.vault().serves({ user: "u2" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("password=p1 user=u, SourceMissing");
   });
@@ -116,7 +110,7 @@ async function syncedExtract(): Promise<SimulatedWorld> {
 describe("extract", () => {
   test("adds, changes and removes keys with a new version of the object", async () => {
     await using scene = await syncedExtract();
-    serve(scene, { config: '{"host": "h2", "name": "n"}', user: "u1" }, 2);
+    scene.vault().serves({ config: '{"host": "h2", "name": "n"}', user: "u1" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("host=h2 name=n user=u1, Synced");
   });
@@ -151,10 +145,10 @@ describe("extract", () => {
 
   test("follows all sources or none: a missing one keeps the whole target", async () => {
     await using scene = await syncedExtract();
-    serve(scene, { user: "u2" }, 2);
+    scene.vault().serves({ user: "u2" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("host=h1 port=5432 user=u1, SourceMissing");
-    serve(scene, { config: '{"host": "h3"}', user: "u3" }, 3);
+    scene.vault().serves({ config: '{"host": "h3"}', user: "u3" }, 3);
     await scene.settle();
     expect(scene.outcome()).toBe("host=h3 user=u3, Synced");
   });
@@ -169,7 +163,7 @@ describe("extract", () => {
     await scene.settle();
     expect(scene.outcome()).toBe("host=h1 port=5432 user=u1, Synced");
     expect(scene.condition("Reconciling")?.reason).toBe("VaultUnreachable");
-    serve(scene, { config: '{"host": "h4"}', user: "u4" }, 4);
+    scene.vault().serves({ config: '{"host": "h4"}', user: "u4" }, 4);
     await scene.settle(600_000);
     expect(scene.outcome()).toBe("host=h4 user=u4, Synced");
   });
@@ -179,14 +173,14 @@ describe("extract", () => {
     const deleteAt = scene.clock.now() + 10_000;
     scene.vault().lists({ name: "config", deleteAt }, { name: "user" });
     await scene.settle(20_000);
-    serve(scene, { user: "u1" });
+    scene.vault().serves({ user: "u1" });
     await scene.settle();
     expect(scene.outcome()).toBe("user=u1, SourceRemoved");
   });
 
   test("rejects a value that is empty where the target has bytes, until its version is accepted", async () => {
     await using scene = await syncedExtract();
-    serve(scene, { config: '{"host": "", "port": 5432}', user: "u1" }, 2);
+    scene.vault().serves({ config: '{"host": "", "port": 5432}', user: "u1" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("host=h1 port=5432 user=u1, SourceSuspicious");
     expect(scene.condition("Ready")?.message).toContain("vaultsync.dev/accept=config@2");
@@ -197,7 +191,7 @@ describe("extract", () => {
 
   test("rejects other bytes of the same versions", async () => {
     await using scene = await syncedExtract();
-    serve(scene, { config: '{"host": "other", "port": 5432}', user: "u1" });
+    scene.vault().serves({ config: '{"host": "other", "port": 5432}', user: "u1" });
     scene.edit({ host: "edited" });
     await scene.settle();
     expect(scene.condition("Ready")?.reason).toBe("SourceSuspicious");
@@ -223,7 +217,7 @@ describe("extract", () => {
 
   test("keeps what it made of a missing object when the spec asks for single keys only", async () => {
     await using scene = await syncedExtract();
-    serve(scene, { config: "{}" });
+    scene.vault().serves({ config: "{}" });
     scene.follow({ user: "user", config: "config" });
     await scene.settle();
     expect(scene.outcome()).toBe("host=h1 port=5432 user=u1, SourceMissing");
@@ -231,7 +225,7 @@ describe("extract", () => {
 
   test("of no object keeps the target and reports nothing of the value", async () => {
     await using scene = await syncedExtract();
-    serve(scene, { config: '["hunter2"]', user: "u2" }, 2);
+    scene.vault().serves({ config: '["hunter2"]', user: "u2" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("host=h1 port=5432 user=u1, InvalidProperty");
     expect(JSON.stringify([scene.resource()["status"], scene.events])).not.toContain("hunter2");
@@ -239,7 +233,9 @@ describe("extract", () => {
 
   test("of more than 1 MiB keeps the target", async () => {
     await using scene = await syncedExtract();
-    serve(scene, { config: JSON.stringify({ big: "x".repeat(1024 * 1024) }), user: "u2" }, 2);
+    scene
+      .vault()
+      .serves({ config: JSON.stringify({ big: "x".repeat(1024 * 1024) }), user: "u2" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("host=h1 port=5432 user=u1, TooLarge");
   });
@@ -252,7 +248,7 @@ describe("extract", () => {
     scene.follow({}, { ...EXTRACT, target: { name: "app", creationPolicy: "Merge" } });
     await scene.settle();
     expect(keysOf(scene)).toEqual(["host", "own", "port", "user"]);
-    serve(scene, { config: '{"host": "h2"}', user: "u1" }, 2);
+    scene.vault().serves({ config: '{"host": "h2"}', user: "u1" }, 2);
     await scene.settle();
     expect(keysOf(scene)).toEqual(["host", "own", "user"]);
     scene.edit({ host: "edited" }, "app");

@@ -13,9 +13,7 @@ const target = { namespace: "shop", name: "db" };
 
 /** Starts an operator that has synced `db`. */
 async function synced(): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop("db");
-  scene.follow({ password: "db" });
-  await scene.settle();
+  const scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
   expect(scene.outcome()).toBe("password=vault db@1, Synced");
   return scene;
 }
@@ -161,9 +159,11 @@ describe("the former target after a change of target.name", () => {
   });
 
   test("is kept if the resource does not control it: it was created with the policy Orphan", async () => {
-    await using scene = await SimulatedWorld.shop("db");
-    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan" } });
-    await scene.settle();
+    await using scene = await SimulatedWorld.following(
+      [{ name: "db" }],
+      { password: "db" },
+      { target: { creationPolicy: "Orphan" } },
+    );
     scene.follow({ password: "db" }, { target: { name: "after" } });
     await scene.settle();
     expect(namesOf(scene)).toEqual(["after", "db"]);

@@ -13,16 +13,10 @@ const named = (...names: readonly string[]): Listed[] => names.map((name) => ({ 
  * Starts an operator whose resource finds the secrets that begin with `shop-`, in a vault that
  * lists these.
  */
-async function finding(
+const finding = (
   listed: readonly Listed[],
   spec: object = { dataFrom: FIND },
-): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists(...listed);
-  scene.follow({}, { data: undefined, ...spec });
-  await scene.settle();
-  return scene;
-}
+): Promise<SimulatedWorld> => SimulatedWorld.following(listed, {}, { data: undefined, ...spec });
 
 const stage = { environment_type: "stage", cloud_type: "gcp" };
 /**

@@ -316,9 +316,11 @@ describe("creationPolicy Merge", () => {
   });
 
   test("does not merge into a target of a resource", async () => {
-    await using scene = await SimulatedWorld.shop("db");
-    scene.follow({ password: "db" }, { name: "app" });
-    await scene.settle();
+    await using scene = await SimulatedWorld.following(
+      [{ name: "db" }],
+      { password: "db" },
+      { name: "app" },
+    );
     scene.follow({ second: "db" }, { target });
     await scene.settle();
     expect(valuesOf(scene)).toEqual({ password: "vault db@1" });

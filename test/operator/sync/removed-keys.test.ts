@@ -5,7 +5,6 @@ import {
   data,
   readyMessage,
   remove,
-  serve,
   serveNothing,
   synced,
   type Values,
@@ -34,7 +33,7 @@ describe("an extracted object next to another one", () => {
     expect(scene.outcome()).toBe("a=1 conf=x password=p, SourceRemoved");
     await scene.settle(10 * MINUTE);
     expect(scene.outcome()).toBe("conf=x, SourceRemoved");
-    serve(scene, { a: values.a, conf: "x" });
+    scene.vault().serves({ a: values.a, conf: "x" });
     await scene.settle(10 * MINUTE);
     expect(scene.outcome()).toBe("a=1 conf=x, SourceRemoved");
   });
@@ -50,12 +49,12 @@ describe("an extracted object", () => {
   test("that is removed leaves although another source is missing, whose keys stay", async () => {
     await using scene = await synced(values, spec);
     const { a, b } = values;
-    serve(scene, { a, b });
+    scene.vault().serves({ a, b });
     await scene.settle();
     await remove(scene, { a, b }, "a", "b");
     expect(scene.outcome()).toBe("conf=x, SourceMissing");
     expect(readyMessage(scene)).toContain("a was removed by the vault");
-    serve(scene, { conf: "y" }, 2);
+    scene.vault().serves({ conf: "y" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("conf=y, SourceRemoved");
   });
@@ -63,7 +62,7 @@ describe("an extracted object", () => {
   test("that is removed takes with it the keys of a missing one, which nothing distinguishes", async () => {
     await using scene = await synced(values, spec);
     const { b, conf } = values;
-    serve(scene, { b, conf });
+    scene.vault().serves({ b, conf });
     await scene.settle();
     await remove(scene, { b, conf }, "b");
     expect(scene.outcome()).toBe("conf=x, SourceMissing");
@@ -79,7 +78,7 @@ describe("an extracted object", () => {
     await using scene = await SimulatedWorld.shop();
     const metadata = { namespace: "shop", name: "app" };
     scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data: { own: "" } });
-    serve(scene, values);
+    scene.vault().serves(values);
     scene.follow({}, { ...spec, target: { name: "app", creationPolicy: "Merge" } });
     await scene.settle();
     await remove(scene, { b: values.b, conf: "x" }, "b");
@@ -108,7 +107,7 @@ test("an edited target that cannot be repaired is kept although an optional sour
     dataFrom: [{ extract: { key: "config" } }],
   };
   await using scene = await synced({ config: '{"host": "h"}' }, spec);
-  serve(scene, { config: "no object" }, 2);
+  scene.vault().serves({ config: "no object" }, 2);
   scene.edit({ host: "edited" });
   await scene.settle(20 * MINUTE);
   expect(scene.outcome()).toBe("host=edited, InvalidProperty");
@@ -119,7 +118,7 @@ test("an optional source that is missing takes no retained key of a changed spec
   const optional = { ...data("a")[0], optional: true };
   const dataFrom = [{ extract: { key: "b" } }];
   await using scene = await synced({ a: "1", b: '{"host": "h"}' }, { data: [optional], dataFrom });
-  serve(scene, {});
+  scene.vault().serves({});
   scene.follow({}, { data: [optional, ...data("c")], dataFrom });
   await scene.settle(20 * MINUTE);
   expect(scene.outcome()).toBe("a=1 host=h, SourceMissing");
@@ -169,7 +168,7 @@ describe("a typed Secret", () => {
     );
     await scene.settle(40 * MINUTE);
     expect(readyMessage(scene)).toBe(message);
-    serve(scene, values, 2);
+    scene.vault().serves(values, 2);
     await scene.settle();
     expect(scene.condition("Ready")?.reason).toBe("Synced");
   });

@@ -4,7 +4,6 @@ import {
   data,
   readyMessage,
   remove,
-  serve,
   serveNothing,
   synced,
 } from "../../lab/kube/removed-sources.ts";
@@ -35,7 +34,7 @@ describe("a template whose variable is removed", () => {
     await scene.settle();
     expect(scene.outcome()).toBe("absent, SourceRemoved");
     expect(readyMessage(scene)).toEqual(message);
-    serve(scene, { ...LOGIN, password: "p2" }, 2);
+    scene.vault().serves({ ...LOGIN, password: "p2" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("url=postgres://bob:p2@db, Synced");
   });
@@ -90,7 +89,7 @@ describe("a template whose variable is removed", () => {
 
   test("is deleted with whenMissing: Delete only when the absence is proven", async () => {
     await using scene = await synced(LOGIN, template(URL, { whenMissing: "Delete" }));
-    serve(scene, { user: "bob" });
+    scene.vault().serves({ user: "bob" });
     await scene.settle(30_000);
     expect(scene.outcome()).toBe("url=postgres://bob:p1@db, SourceMissing");
     await scene.settle(5 * MINUTE);
@@ -122,7 +121,7 @@ describe("a template whose variable is removed", () => {
       const metadata = { namespace: "shop", name: "app" };
       const own = { own: Buffer.from("theirs").toString("base64") };
       scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data: own });
-      serve(scene, LOGIN);
+      scene.vault().serves(LOGIN);
       scene.follow({}, template(URL, { name: "app", creationPolicy: "Merge" }));
       await scene.settle();
       expect(Object.keys(scene.target("app")?.data ?? {}).sort()).toEqual(["own", "url"]);
@@ -150,7 +149,7 @@ describe("a vault that lists and serves no values", () => {
     expect(scene.outcome()).toBe("url=bob:p1, SourceRemoved");
     await scene.settle(10 * MINUTE);
     expect(scene.outcome()).toMatch(/^absent, /u);
-    serve(scene, { user: "bob" });
+    scene.vault().serves({ user: "bob" });
     await scene.settle(10 * MINUTE);
     expect(scene.outcome()).toBe("url=bob:none, SourceRemoved");
   });

@@ -10,9 +10,7 @@ const spec = { refreshInterval: "30m" };
  * minutes.
  */
 async function synced(): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop("db");
-  scene.follow(data, spec);
-  await scene.settle();
+  const scene = await SimulatedWorld.following([{ name: "db" }], data, spec);
   expect(scene.outcome()).toBe("password=vault db@1, Synced");
   return scene;
 }

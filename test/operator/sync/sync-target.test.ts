@@ -8,10 +8,11 @@ import { WATCH_LAG_MS } from "../../../src/operator/controllers/outcome/own-writ
 async function synced(
   data: Readonly<Record<string, string>> = { password: "db" },
 ): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists(...new Set(Object.values(data)).values().map((name) => ({ name })));
-  scene.follow(data);
-  await scene.settle();
+  const names = [...new Set(Object.values(data))];
+  const scene = await SimulatedWorld.following(
+    names.map((name) => ({ name })),
+    data,
+  );
   expect(scene.condition("Ready")?.reason).toBe("Synced");
   return scene;
 }

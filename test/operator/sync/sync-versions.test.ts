@@ -13,10 +13,10 @@ const ACCEPT = "vaultsync.dev/accept";
 
 /** Starts an operator that has synced this version of the secrets `a` and `db`. */
 async function synced(version = 1): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "a" }, { name: "db", version });
-  scene.follow({ one: "a", password: "db" });
-  await scene.settle();
+  const scene = await SimulatedWorld.following([{ name: "a" }, { name: "db", version }], {
+    one: "a",
+    password: "db",
+  });
   expect(scene.outcome()).toBe(`one=vault a@1 password=vault db@${version}, Synced`);
   return scene;
 }
@@ -92,9 +92,9 @@ describe("an empty new version", () => {
   });
 
   test("is written when a user accepts it, also if its name has a comma", async () => {
-    await using scene = await SimulatedWorld.shop("a,b@1");
-    scene.follow({ password: "a,b@1" });
-    await scene.settle();
+    await using scene = await SimulatedWorld.following([{ name: "a,b@1" }], {
+      password: "a,b@1",
+    });
     scene.vault().expose = () => ({ value: "" });
     scene.vault().lists({ name: "a,b@1", version: 2 });
     await scene.settle();
@@ -138,10 +138,9 @@ describe("the same version with other bytes, as after a restored backup", () => 
   });
 
   test("is followed if the list says that the version was recreated", async () => {
-    await using scene = await SimulatedWorld.shop();
-    scene.vault().lists({ name: "db", createdAt: 1_000 });
-    scene.follow({ password: "db" });
-    await scene.settle();
+    await using scene = await SimulatedWorld.following([{ name: "db", createdAt: 1_000 }], {
+      password: "db",
+    });
     scene.vault().expose = () => ({ value: "recreated" });
     scene.vault().lists({ name: "db", createdAt: 2_000 });
     await scene.settle();
@@ -240,10 +239,9 @@ describe("a failing read", () => {
 });
 
 test("the version of another vault is no reason to refuse that of this one", async () => {
-  await using scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db", version: 5 });
-  scene.follow({ password: "db" });
-  await scene.settle();
+  await using scene = await SimulatedWorld.following([{ name: "db", version: 5 }], {
+    password: "db",
+  });
   scene.connect("other");
   scene.vault("other").lists();
   scene.follow({ password: "db" }, { connection: "other" });

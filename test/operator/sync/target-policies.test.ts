@@ -9,9 +9,7 @@ const data = { password: "db" };
 
 /** Starts an operator that has created the target of `db` with these policies. */
 async function created(target: object): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop("db");
-  scene.follow(data, { target });
-  await scene.settle();
+  const scene = await SimulatedWorld.following([{ name: "db" }], data, { target });
   expect(scene.outcome()).toBe("password=vault db@1, Synced");
   return scene;
 }
@@ -214,9 +212,9 @@ describe("the type of the target", () => {
   });
 
   test("is rejected if the operator does not allow it, with the flag that does", async () => {
-    await using scene = await SimulatedWorld.shop("db");
-    scene.follow(data, { target: { type: "example.com/other" } });
-    await scene.settle();
+    await using scene = await SimulatedWorld.following([{ name: "db" }], data, {
+      target: { type: "example.com/other" },
+    });
     expect(scene.outcome()).toBe("absent, InvalidSpec");
     expect(scene.condition("Stalled")?.message).toContain("--allowed-secret-types");
     expect(scene.condition("Stalled")?.message).not.toContain("example.com/other");

@@ -6,12 +6,6 @@ import { certificate } from "../../lab/certificates.ts";
 
 type Values = Readonly<Record<string, string>>;
 
-/** Lists these secrets, each with this value and at this version. */
-function serve(scene: SimulatedWorld, values: Values, version = 1): void {
-  scene.vault().expose = (name) => ({ value: values[name] ?? "" });
-  scene.vault().lists(...Object.keys(values).map((name) => ({ name, version })));
-}
-
 const URL = "{{ user }}:{{ password | urlencode }}@db";
 const data = { user: "user", password: "db" };
 const templated = (template: Values, target: object = {}) => ({
@@ -21,7 +15,7 @@ const templated = (template: Values, target: object = {}) => ({
 /** Starts an operator that has synced a target with `URL`. */
 async function synced(): Promise<SimulatedWorld> {
   const scene = await SimulatedWorld.shop();
-  serve(scene, { user: "ann", db: "p@1" });
+  scene.vault().serves({ user: "ann", db: "p@1" });
   scene.follow(data, templated({ url: URL }));
   await scene.settle();
   expect(scene.outcome()).toBe("url=ann:p%401@db, Synced");
@@ -34,7 +28,7 @@ describe("a template", () => {
   test("is rendered again with a new version of a source, with one patch", async () => {
     await using scene = await synced();
     scene.takeRequests();
-    serve(scene, { user: "ann", db: "p@2" }, 2);
+    scene.vault().serves({ user: "ann", db: "p@2" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("url=ann:p%402@db, Synced");
     expect(scene.takeRequests()).toEqual(["patch secrets db", "update vaultsecrets db"]);
@@ -95,7 +89,7 @@ describe("a template", () => {
 
   test("of a missing source keeps the target as a whole", async () => {
     await using scene = await synced();
-    serve(scene, { db: "p@2" }, 2);
+    scene.vault().serves({ db: "p@2" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("url=ann:p%401@db, SourceMissing");
   });
@@ -113,14 +107,14 @@ describe("a template", () => {
     );
     await scene.settle();
     expect(scene.outcome()).toBe("url=ann:5432, Synced");
-    serve(scene, { user: "ann", db: "p", port: "1" }, 2);
+    scene.vault().serves({ user: "ann", db: "p", port: "1" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("url=ann:1, Synced");
   });
 
   test("uses the members of extracted objects, whose names no message contains", async () => {
     await using scene = await synced();
-    serve(scene, { config: '{"host": "h", "hunter2": "?"}' });
+    scene.vault().serves({ config: '{"host": "h", "hunter2": "?"}' });
     const dataFrom = [{ extract: { key: "config" } }];
     const loop = "{% for item in vars %}{{ item.value | base64decode }}{% endfor %}";
     scene.follow(
@@ -146,7 +140,7 @@ describe("a template", () => {
     await using scene = await synced();
     scene.follow(data, templated({ user: "{{ user }}" }));
     await scene.settle();
-    serve(scene, { user: "", db: "p" }, 2);
+    scene.vault().serves({ user: "", db: "p" }, 2);
     await scene.settle();
     expect(scene.outcome()).toBe("user=ann, SourceSuspicious");
     scene.annotate({ "vaultsync.dev/accept": "user@2" });
@@ -194,7 +188,7 @@ describe("the content of a typed Secret", () => {
 
   async function syncedTls(): Promise<SimulatedWorld> {
     const scene = await SimulatedWorld.shop();
-    serve(scene, pair(one!.cert, one!.keyPem));
+    scene.vault().serves(pair(one!.cert, one!.keyPem));
     scene.follow(tls, { target: { type: "kubernetes.io/tls" } });
     await scene.settle();
     expect(scene.condition("Ready")?.reason).toBe("Synced");
@@ -211,7 +205,7 @@ describe("the content of a typed Secret", () => {
     );
     expect(scene.condition("Stalled")?.reason).toBe("InvalidContent");
     expect(certificateIn(scene)).toBe(one!.cert);
-    serve(scene, pair(two!.cert, two!.keyPem), 2);
+    scene.vault().serves(pair(two!.cert, two!.keyPem), 2);
     await scene.settle();
     expect(scene.condition("Ready")?.reason).toBe("Synced");
     expect(certificateIn(scene)).toBe(two!.cert);
@@ -219,7 +213,7 @@ describe("the content of a typed Secret", () => {
 
   test("that no program can read creates no target and is not quoted", async () => {
     await using scene = await SimulatedWorld.shop();
-    serve(scene, pair("hunter2", one!.keyPem));
+    scene.vault().serves(pair("hunter2", one!.keyPem));
     scene.follow(tls, { target: { type: "kubernetes.io/tls" } });
     await scene.settle();
     expect(scene.outcome()).toBe("absent, InvalidContent");
@@ -228,7 +222,7 @@ describe("the content of a typed Secret", () => {
 
   test("can be made by a template", async () => {
     await using scene = await SimulatedWorld.shop();
-    serve(scene, { bundle: keyPem + chainPem });
+    scene.vault().serves({ bundle: keyPem + chainPem });
     const parts = {
       "tls.crt": "{{ bundle | pem_certificates }}",
       "tls.key": "{{ bundle | pem_key }}",

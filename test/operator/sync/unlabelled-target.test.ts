@@ -25,9 +25,7 @@ function messagesOf(scene: SimulatedWorld): string[] {
 
 /** Starts an operator whose source `db` is gone after its target was written. */
 async function missing(): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop("db");
-  scene.follow({ password: "db" });
-  await scene.settle();
+  const scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
   scene.vault().lists();
   await scene.settle();
   expect(scene.outcome()).toBe("password=vault db@1, SourceMissing");

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import type { Script } from "../../lab/vault/scripted-server.ts";
-import { json } from "../../lab/vault/scripted-server.ts";
 import {
   listedSecret,
   listResponse,
   recordOf,
   ScriptedVault,
   valueResponse,
+  type Script,
+  json,
 } from "../../lab/vault/scripted-vault.ts";
 import { failureOf } from "../../lab/assertions/failure-of.ts";
 import { referencesTo } from "../../lab/vault/vault-connection.ts";

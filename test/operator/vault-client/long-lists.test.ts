@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { type Script } from "../../lab/vault/scripted-server.ts";
-import { listedSecret, ScriptedVault } from "../../lab/vault/scripted-vault.ts";
+import { listedSecret, ScriptedVault, type Script } from "../../lab/vault/scripted-vault.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import { ResponseMemory } from "../../../src/operator/vault-client/http/response-memory.ts";
 

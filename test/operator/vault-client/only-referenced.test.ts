@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { errorResponse, type Script } from "../../lab/vault/scripted-server.ts";
 import {
   listedSecret,
   listResponse,
@@ -7,6 +6,8 @@ import {
   textOf,
   tokenResponse,
   valueResponse,
+  errorResponse,
+  type Script,
 } from "../../lab/vault/scripted-vault.ts";
 import { patternReference } from "../../../src/operator/vault-client/pattern.ts";
 import { referencesTo, type ObservedConnection } from "../../lab/vault/vault-connection.ts";

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../../lab/assertions/failure-of.ts";
-import { errorResponse } from "../../lab/vault/scripted-server.ts";
 import {
   listedSecret,
   listResponse,
   listSoon,
   ScriptedVault,
   textOf,
+  errorResponse,
 } from "../../lab/vault/scripted-vault.ts";
 
 test("a 401 for one value neither pauses logins nor renews the token repeatedly", async () => {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../../lab/assertions/failure-of.ts";
 import { pump } from "../../lab/clock/pump.ts";
-import { errorResponse, json, raw } from "../../lab/vault/scripted-server.ts";
 import {
   listedSecret,
   listResponse,
@@ -9,6 +8,9 @@ import {
   ScriptedVault,
   textOf,
   valueResponse,
+  errorResponse,
+  json,
+  raw,
 } from "../../lab/vault/scripted-vault.ts";
 import { referencesTo } from "../../lab/vault/vault-connection.ts";
 

@@ -3,7 +3,7 @@ import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.t
 import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
 import { PostgresCluster } from "../../lab/postgres/postgres-cluster.ts";
 import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
-import { addSecret, secretOf, ANN, NOW } from "../../lab/vault/store-fixture.ts";
+import { addSecret, secretOf, ANN, NOW } from "../../lab/vault/use-store.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import { everyByte } from "../../lab/vault/vault-data.ts";
 

@@ -2,10 +2,8 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { expect, inject, test } from "vitest";
-import { Redacted } from "../../../src/lib/redacted.ts";
 import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.ts";
 import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
-import { addUser } from "../../../src/vault/server/accounts/users.ts";
 import { failureOf } from "../../lab/assertions/failure-of.ts";
 import { PostgresCluster } from "../../lab/postgres/postgres-cluster.ts";
 import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
@@ -50,14 +48,7 @@ test("killing one of two replicas during writes does not affect the other", asyn
   await using database = await PostgresDatabase.create();
   await using place = await StoreLocation.create("postgres", database.url);
   const password = randomUUID();
-  {
-    await using store = await place.open();
-    await addUser(store, "ann@example.com", new Redacted(password), Date.now(), {
-      memoryKib: 8,
-      passes: 1,
-      lanes: 1,
-    });
-  }
+  await place.addAccounts(["ann@example.com"], password);
   await using survivor = await VaultServerProcess.start(place.args);
   await using victim = await VaultServerProcess.start([...place.args, "--audit-log", "none"]);
   using one = new VaultClient(survivor.url, "ann@example.com", { keepAlive: true });

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
 import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
-import { secretOf } from "../../lab/vault/store-fixture.ts";
+import { secretOf } from "../../lab/vault/use-store.ts";
 
 test("a write that has failed sends no more statements, which would not be rolled back", async () => {
   await using database = await PostgresDatabase.create();

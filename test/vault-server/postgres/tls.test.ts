@@ -1,24 +1,14 @@
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { generateMasterKey } from "../../../src/vault/server/crypto/master-key.ts";
 import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
 import { failureOf } from "../../lab/assertions/failure-of.ts";
+import { freePort } from "../../lab/control-plane/supervisor/free-port.ts";
 import { certificate } from "../../lab/certificates.ts";
 import { PostgresCluster } from "../../lab/postgres/postgres-cluster.ts";
 import { onDatabase } from "../../lab/postgres/postgres-database.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 const authority = certificate("authority");
 const other = certificate("other authority");

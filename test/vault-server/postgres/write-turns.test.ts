@@ -4,15 +4,7 @@ import { openPostgresStore } from "../../../src/vault/server/store/postgres/post
 import type { Store } from "../../../src/vault/server/store/store.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
-import {
-  addSecret,
-  ANN,
-  BOB,
-  envelope,
-  EVE,
-  NOW,
-  versionOf,
-} from "../../lab/vault/store-fixture.ts";
+import { addSecret, ANN, BOB, envelope, EVE, NOW, versionOf } from "../../lab/vault/use-store.ts";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 
 const IN_FLIGHT = 40;

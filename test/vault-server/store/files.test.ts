@@ -7,9 +7,9 @@ import {
   envelope,
   NOW,
   SORTED_NAMES,
-  storeFixture,
+  useStore,
   textOf,
-} from "../../lab/vault/store-fixture.ts";
+} from "../../lab/vault/use-store.ts";
 
 const version = (number: number, blobId: string): FileVersion => ({
   version: number,
@@ -20,7 +20,7 @@ const version = (number: number, blobId: string): FileVersion => ({
 });
 
 describe("the files of a store", () => {
-  const { write, read } = storeFixture();
+  const { write, read } = useStore();
   const chunk = async (blobId: string, index: number) =>
     textOf(await read(({ files }) => files.chunk(blobId, index)));
   const discardStale = async (timestamp: number, atMost = 9): Promise<number> => {

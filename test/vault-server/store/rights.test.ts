@@ -9,14 +9,14 @@ import {
   FAR,
   NOW,
   secretOf,
-  storeFixture,
-} from "../../lab/vault/store-fixture.ts";
+  useStore,
+} from "../../lab/vault/use-store.ts";
 
 const team = { groupId: "the team", id: "id-of-the-team" };
 
 /** A writer of the database cannot add or change a row that decides who reads what. */
 describe("the rights of a store", () => {
-  const { write, read, run, damage, keys, macs } = storeFixture();
+  const { write, read, run, damage, keys, macs } = useStore();
 
   /**
    * Adds a secret of Ann that Bob reads directly and writes as a member of a team, and credentials

@@ -10,10 +10,10 @@ import {
   NOW,
   SORTED_NAMES,
   secretOf,
-  storeFixture,
+  useStore,
   textOf,
   versionOf,
-} from "../../lab/vault/store-fixture.ts";
+} from "../../lab/vault/use-store.ts";
 
 /** Whatever JSON can write comes back, in the order it was written. */
 const METADATA: Record<string, unknown> = JSON.parse(
@@ -22,7 +22,7 @@ const METADATA: Record<string, unknown> = JSON.parse(
 );
 
 describe("the secrets of a store", () => {
-  const { write, read } = storeFixture();
+  const { write, read } = useStore();
 
   describe("secrets", () => {
     test("a secret and its versions are returned unchanged", async () => {

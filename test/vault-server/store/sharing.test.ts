@@ -10,9 +10,9 @@ import {
   NOW,
   secretOf,
   SORTED_NAMES,
-  storeFixture,
+  useStore,
   versionOf,
-} from "../../lab/vault/store-fixture.ts";
+} from "../../lab/vault/use-store.ts";
 
 const toUser = (email: string): Recipient => ({ kind: "person", email });
 const teamId = (groupId: string): string => `id-of-${groupId}`;
@@ -25,7 +25,7 @@ const granted = (to: Recipient, permission: Grant["permission"]): Grant => ({
 });
 
 describe("the shares of a store", () => {
-  const { write, read } = storeFixture();
+  const { write, read } = useStore();
   const accessOf = async (email: string) => {
     const [found] = await read((transaction) => listOf(transaction, email));
     return found && `${found.permission}${found.shared ? " shared" : ""}`;

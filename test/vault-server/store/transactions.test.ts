@@ -8,9 +8,9 @@ import {
   listOf,
   NOW,
   secretOf,
-  storeFixture,
+  useStore,
   versionOf,
-} from "../../lab/vault/store-fixture.ts";
+} from "../../lab/vault/use-store.ts";
 import type { Transaction } from "../../../src/vault/server/store/store.ts";
 
 /**
@@ -22,7 +22,7 @@ async function setSlowly({ settings }: Transaction, name: string, value: string)
 }
 
 describe("transactions of a store", () => {
-  const { store, write, read } = storeFixture();
+  const { store, write, read } = useStore();
 
   const giveUp = (mine: string, others: string) =>
     write(async ({ settings }) => {

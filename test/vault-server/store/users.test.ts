@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { EmailMessage } from "../../../src/vault/server/store/records.ts";
-import { ANN, BOB, EVE, FAR, NOW, storeFixture } from "../../lab/vault/store-fixture.ts";
+import { ANN, BOB, EVE, FAR, NOW, useStore } from "../../lab/vault/use-store.ts";
 
 const refresh = {
   digest: "r1",
@@ -24,7 +24,7 @@ const access = {
 };
 
 describe("the users of a store", () => {
-  const { write, read } = storeFixture();
+  const { write, read } = useStore();
 
   describe("accounts", () => {
     test("an address has one account, whose password can change", async () => {
@@ -153,7 +153,7 @@ function messageOf(id: string, dueAt: number): EmailMessage {
 }
 
 describe("the records of a store that expire", () => {
-  const { write, read } = storeFixture();
+  const { write, read } = useStore();
   const found = (digest: string) => read(({ sessions }) => sessions.find(digest));
   const since = (subject: string, from: number) =>
     read(({ loginFailures }) => loginFailures.since(subject, from));

@@ -1,6 +1,7 @@
 import { afterAll } from "vitest";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import { ann, bob, secretRoute } from "./ann-and-bob.ts";
+import type { Page } from "playwright-core";
 
 /**
  * Starts the vault of a test file, with content for every page of Ann, and stops it after the
@@ -80,3 +81,11 @@ const signedInPages: readonly PageUnderTest[] = [
 ];
 
 export const allPages: readonly PageUnderTest[] = [...accountPages, ...signedInPages];
+
+/** Adds a version on the page of a secret with one version and waits until it is shown. */
+export async function addSecondVersion(page: Page, value: string): Promise<void> {
+  await page.getByRole("button", { name: "New version" }).click();
+  await page.getByLabel("New value").fill(value);
+  await page.getByRole("button", { name: "Add version" }).click();
+  await page.getByRole("heading", { name: "Version 2" }).waitFor();
+}

@@ -1,23 +1,82 @@
-import { testFacts } from "../../../../test/lab/vault/open-connection.ts";
+import { testFacts, testRemovalFacts } from "../../../../test/lab/vault/open-connection.ts";
 import { describe, expect, test } from "vitest";
-import { INTERVAL, KEY, registryScene } from "../../../../test/lab/vault/registry-scene.ts";
+import { BlastLimits } from "./blast-limit.ts";
+import { ConnectionRegistry } from "./connection-registry.ts";
+import type { Staleness } from "../../sync/staleness.ts";
+import type { SnapshotChange } from "../../vault-client/connection.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";
+
+const KEY = "shop/vault";
+export const INTERVAL = 60_000;
+const wanted = {
+  fingerprint: "1",
+  id: "1",
+  vault: "vault",
+  account: "ops@example.com",
+  facts: testFacts,
+  trustedOwners: undefined,
+  receive: "Trusted" as const,
+  intervalMs: INTERVAL,
+  stale: undefined as Staleness | undefined,
+  wasHeld: false,
+};
+
+/**
+ * Returns a registry of in-memory connections on a virtual clock, and the calls of its listener.
+ */
+export function openRegistry(exists: () => boolean = () => true) {
+  const clock = new VirtualClock();
+  const calls: string[] = [];
+  const listener = {
+    onSnapshotChange: (_: string, { secrets }: SnapshotChange) =>
+      void calls.push(`changed ${[...secrets].join()}`),
+    onConnectionStateChange: () => void calls.push("state"),
+    removalFactsOf: () => testRemovalFacts,
+    statusChanged: () => void calls.push("status"),
+    circuitChanged: (_: string, open: boolean) => void calls.push(open ? "opened" : "closed"),
+  };
+  const connections = new ConnectionRegistry({
+    clock,
+    blastLimits: new BlastLimits(),
+    exists,
+    users: () => listener,
+    reporter: () => listener,
+  });
+  const opened: InMemoryConnection[] = [];
+  const open = async (changes: Partial<typeof wanted> = {}): Promise<InMemoryConnection> => {
+    await connections.open(KEY, { ...wanted, ...changes }, (callbacks) => {
+      const connection = new InMemoryConnection(clock, callbacks);
+      opened.push(connection);
+      return connection;
+    });
+    return opened.at(-1)!;
+  };
+  const staleSince = (): number | undefined => {
+    const state = connections.get(KEY);
+    return state.state === "open" ? state.stale?.since : undefined;
+  };
+  /** Returns the listener calls since the last time. */
+  const takeCalls = (): string[] => calls.splice(0);
+  return { clock, connections, opened, open, staleSince, takeCalls };
+}
 
 describe("ConnectionRegistry.get", () => {
   test('returns "absent" for an unknown key, and "opening" for one not yet opened', () => {
-    expect(registryScene(() => false).connections.get(KEY)).toEqual({ state: "absent" });
-    expect(registryScene().connections.get(KEY)).toEqual({ state: "opening" });
+    expect(openRegistry(() => false).connections.get(KEY)).toEqual({ state: "absent" });
+    expect(openRegistry().connections.get(KEY)).toEqual({ state: "opening" });
   });
 
   test('returns "absent" as soon as the VaultConnection is being deleted, before it is closed', async () => {
     let exists = true;
-    const { connections, open } = registryScene(() => exists);
+    const { connections, open } = openRegistry(() => exists);
     await open();
     exists = false;
     expect(connections.get(KEY)).toEqual({ state: "absent" });
   });
 
   test("returns vault, account and interval of an open connection", async () => {
-    const { connections, open } = registryScene();
+    const { connections, open } = openRegistry();
     const connection = await open();
     expect(connections.get(KEY)).toEqual({
       state: "open",
@@ -37,7 +96,7 @@ describe("ConnectionRegistry.get", () => {
   });
 
   test("returns the reason why a connection cannot be opened", async () => {
-    const { connections, open } = registryScene();
+    const { connections, open } = openRegistry();
     const connection = await open();
     await connections.markInvalid(KEY, "spec.url: no");
     expect(connections.get(KEY)).toEqual({ state: "invalid", message: "spec.url: no" });
@@ -48,7 +107,7 @@ describe("ConnectionRegistry.get", () => {
 
 describe("ConnectionRegistry.open", () => {
   test("keeps a connection with the same fingerprint, and closes it first otherwise", async () => {
-    const { opened, open, connections } = registryScene();
+    const { opened, open, connections } = openRegistry();
     await open();
     await open();
     expect(opened).toHaveLength(1);
@@ -59,14 +118,14 @@ describe("ConnectionRegistry.open", () => {
   });
 
   test("opens a connection that could not be opened before", async () => {
-    const { connections, open } = registryScene();
+    const { connections, open } = openRegistry();
     await connections.markInvalid(KEY, "no");
     const connection = await open();
     expect(connections.client(KEY)).toBe(connection);
   });
 
   test("notifies all resources when it opens or closes a connection", async () => {
-    const { connections, open, takeCalls } = registryScene();
+    const { connections, open, takeCalls } = openRegistry();
     await open();
     expect(takeCalls()).toEqual(["state"]);
     await connections.close(KEY);
@@ -75,7 +134,7 @@ describe("ConnectionRegistry.open", () => {
 
   test("closing notifies all resources, also when there is no open connection", async () => {
     let exists = true;
-    const { connections, open, takeCalls } = registryScene(() => exists);
+    const { connections, open, takeCalls } = openRegistry(() => exists);
     await open();
     // Deleted in the foreground: one event sets the deletion timestamp, another one removes the
     // object.
@@ -88,7 +147,7 @@ describe("ConnectionRegistry.open", () => {
   });
 
   test("ignores a closed connection and disposes its timer", async () => {
-    const { clock, connections, open, takeCalls } = registryScene();
+    const { clock, connections, open, takeCalls } = openRegistry();
     const connection = await open();
     await connections.close(KEY);
     takeCalls();
@@ -100,7 +159,7 @@ describe("ConnectionRegistry.open", () => {
   });
 
   test("disposing the registry closes all connections without a notification", async () => {
-    const { clock, connections, open, takeCalls } = registryScene();
+    const { clock, connections, open, takeCalls } = openRegistry();
     const connection = await open();
     takeCalls();
     await connections[Symbol.asyncDispose]();
@@ -113,7 +172,7 @@ describe("ConnectionRegistry.open", () => {
 
 describe("ConnectionRegistry after a list", () => {
   test("notifies all resources of the first list, and of later ones only by changed name", async () => {
-    const { open, takeCalls } = registryScene();
+    const { open, takeCalls } = openRegistry();
     const connection = await open();
     takeCalls();
     connection.list({ changed: ["db"] });
@@ -125,7 +184,7 @@ describe("ConnectionRegistry after a list", () => {
   });
 
   test("notifies all resources when files are included in the list or no longer", async () => {
-    const { open, takeCalls } = registryScene();
+    const { open, takeCalls } = openRegistry();
     const connection = await open();
     connection.list({ changed: ["db"] });
     takeCalls();
@@ -138,7 +197,7 @@ describe("ConnectionRegistry after a list", () => {
   });
 
   test("notifies all resources of a failure only before the first list", async () => {
-    const { open, takeCalls } = registryScene();
+    const { open, takeCalls } = openRegistry();
     const connection = await open();
     takeCalls();
     connection.setHealth("failing", new Error("connection refused"));
@@ -150,7 +209,7 @@ describe("ConnectionRegistry after a list", () => {
   });
 
   test("notifies all resources when a failing connection is healthy again, also if never stale", async () => {
-    const { open, takeCalls } = registryScene();
+    const { open, takeCalls } = openRegistry();
     const connection = await open({ intervalMs: 60 * INTERVAL });
     connection.list({ changed: ["db"] });
     connection.setHealth("failing", new Error("credentials rejected"));
@@ -160,11 +219,145 @@ describe("ConnectionRegistry after a list", () => {
   });
 
   test("notifies the status when the token was renewed and nothing else changed", async () => {
-    const { clock, open, takeCalls } = registryScene();
+    const { clock, open, takeCalls } = openRegistry();
     const connection = await open();
     connection.list({ changed: ["db"] });
     takeCalls();
     connection.changeToken({ expiresAt: clock.now(), refreshedAt: clock.now(), scope: undefined });
     expect(takeCalls()).toEqual(["status"]);
+  });
+});
+
+describe("ConnectionRegistry staleness", () => {
+  test("starts after three intervals without a response, and notifies all resources once", async () => {
+    const { clock, open, staleSince, takeCalls } = openRegistry();
+    const connection = await open();
+    connection.list({ changed: ["db"] });
+    const heard = clock.now();
+    takeCalls();
+    await clock.advance(3 * INTERVAL - 1);
+    expect(staleSince()).toBeUndefined();
+    await clock.advance(1);
+    expect(staleSince()).toBe(heard);
+    expect(takeCalls()).toEqual(["state", "status"]);
+    await clock.advance(100 * INTERVAL);
+    expect(takeCalls()).toEqual([]);
+  });
+
+  test("is measured from the opening if the vault never responded", async () => {
+    const { clock, open, staleSince } = openRegistry();
+    const opened = clock.now();
+    await open();
+    await clock.advance(3 * INTERVAL);
+    expect(staleSince()).toBe(opened);
+  });
+
+  test("does not start while lists arrive, and uses a single timer", async () => {
+    const { clock, open, staleSince, takeCalls } = openRegistry();
+    const connection = await open();
+    connection.list({ changed: ["db"] });
+    takeCalls();
+    for (let count = 0; count < 20; count += 1) {
+      await clock.advance(INTERVAL);
+      connection.list();
+      expect(staleSince()).toBeUndefined();
+      expect(clock.pending).toBe(1);
+    }
+    expect(takeCalls()).toEqual([]);
+  });
+
+  test("starts three intervals after the last list, not after the timer was set", async () => {
+    const { clock, open, staleSince } = openRegistry();
+    const connection = await open();
+    await clock.advance(2 * INTERVAL);
+    connection.list({ changed: ["db"] });
+    await clock.advance(3 * INTERVAL - 1);
+    expect(staleSince()).toBeUndefined();
+    await clock.advance(1);
+    expect(staleSince()).toBeDefined();
+  });
+
+  test("ends when the vault responds again, and can start again", async () => {
+    const { clock, open, staleSince, takeCalls } = openRegistry();
+    const connection = await open();
+    connection.list({ changed: ["db"] });
+    connection.setHealth("failing", new Error("connection refused"));
+    await clock.advance(4 * INTERVAL);
+    expect(staleSince()).toBeDefined();
+    connection.list();
+    expect(staleSince()).toBeDefined();
+    takeCalls();
+    await clock.advance(INTERVAL - 1);
+    connection.list();
+    await clock.advance(1);
+    expect(staleSince()).toBeUndefined();
+    expect(takeCalls()).toEqual(["state", "status"]);
+    await clock.advance(3 * INTERVAL);
+    expect(staleSince()).toBeDefined();
+  });
+
+  test("does not end with one list in an outage", async () => {
+    const { clock, open, staleSince, takeCalls } = openRegistry();
+    const connection = await open();
+    connection.list({ changed: ["db"] });
+    connection.setHealth("failing", new Error("connection refused"));
+    await clock.advance(4 * INTERVAL);
+    connection.list();
+    connection.setHealth("failing", new Error("connection refused"));
+    const since = staleSince();
+    takeCalls();
+    await clock.advance(2 * INTERVAL);
+    connection.list();
+    expect(staleSince()).toBeDefined();
+    await clock.advance(INTERVAL);
+    expect(since !== undefined).toBe(true);
+    expect(staleSince() !== undefined).toBe(true);
+  });
+
+  test("does not start within 30 s, however short the interval", async () => {
+    const { clock, open, staleSince } = openRegistry();
+    const connection = await open({ intervalMs: 5_000 });
+    for (let outage = 0; outage < 5; outage += 1) {
+      connection.list({ changed: ["db"] });
+      connection.setHealth("failing", new Error("connection refused"));
+      await clock.advance(29_999);
+      expect(staleSince()).toBeUndefined();
+    }
+    await clock.advance(1);
+    expect(staleSince()).toBeDefined();
+  });
+
+  test("ends if no request failed, as after a slow list or a suspended process", async () => {
+    const { clock, open, staleSince } = openRegistry();
+    const connection = await open();
+    connection.list({ changed: ["db"] });
+    await clock.advance(3 * INTERVAL + 1);
+    expect(staleSince()).toBeDefined();
+    for (let count = 0; count < 2; count += 1) {
+      connection.list();
+      await clock.advance(INTERVAL);
+    }
+    expect(staleSince()).toBeUndefined();
+  });
+
+  test("is measured with the monotonic clock", async () => {
+    const { clock, open, staleSince } = openRegistry();
+    const connection = await open();
+    connection.list({ changed: ["db"] });
+    clock.stepWall(86_400_000);
+    await clock.advance(INTERVAL);
+    expect(staleSince()).toBeUndefined();
+    clock.stepWall(-2 * 86_400_000);
+    await clock.advance(2 * INTERVAL);
+    expect(staleSince()).toBeDefined();
+  });
+
+  test("of a replaced connection does not affect the new one", async () => {
+    const { clock, open, staleSince } = openRegistry();
+    await open();
+    await clock.advance(3 * INTERVAL);
+    expect(staleSince()).toBeDefined();
+    await open({ fingerprint: "2" });
+    expect(staleSince()).toBeUndefined();
   });
 });

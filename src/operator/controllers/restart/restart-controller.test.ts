@@ -41,9 +41,11 @@ test("20 resources that change within 5 s restart a Deployment once, 30 s after 
 });
 
 test("the first sync restarts nothing, and neither does a workload that appears later", async () => {
-  await using scene = await SimulatedWorld.shop("db");
-  scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
-  await scene.settle();
+  await using scene = await SimulatedWorld.following(
+    [{ name: "db" }],
+    { password: "db" },
+    { rolloutRestart: [WEB] },
+  );
   expect(scene.workloads.shown("db")).toEqual([{ ...WEB, result: "NotFound" }]);
   scene.workloads.create("Deployment", "web");
   await scene.settle(60_000);

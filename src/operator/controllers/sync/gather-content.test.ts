@@ -3,10 +3,7 @@ import { SimulatedWorld } from "../../../../test/lab/simulated/simulated-world.t
 
 /** Starts an operator that has synced this version of `db`. */
 async function synced(version: number): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db", version });
-  scene.follow({ password: "db" });
-  await scene.settle();
+  const scene = await SimulatedWorld.following([{ name: "db", version }], { password: "db" });
   expect(scene.outcome()).toBe(`password=vault db@${version}, Synced`);
   return scene;
 }
@@ -60,10 +57,9 @@ describe("a vault that lists version 3 and returns an earlier one", () => {
 });
 
 test("a pinned version stays when the vault has later ones", async () => {
-  await using scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "db", version: 3 });
-  scene.follow({ password: { key: "db", version: 2 } });
-  await scene.settle();
+  await using scene = await SimulatedWorld.following([{ name: "db", version: 3 }], {
+    password: { key: "db", version: 2 },
+  });
   expect(scene.outcome()).toBe("password=vault db@2, Synced");
   scene.vault().lists({ name: "db", version: 4 });
   await scene.settle();

@@ -71,9 +71,7 @@ describe("a target that another writer changes", () => {
 });
 
 test("a target that was repaired twice within a minute is in sync, and contested the third time", async () => {
-  await using scene = await SimulatedWorld.shop("db");
-  scene.follow({ password: "db" });
-  await scene.settle();
+  await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
   for (const value of ["edit 1", "edit 2"]) {
     scene.edit({ password: value });
     await scene.settle(1_000);

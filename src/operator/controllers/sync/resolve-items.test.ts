@@ -20,10 +20,9 @@ async function sharedUntil(): Promise<SimulatedWorld> {
 
 /** Starts an operator whose target has version 5 of `other`, and whose spec names `db` now. */
 async function awaitingDb(): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists({ name: "other", version: 5 });
-  scene.follow({ password: "other" });
-  await scene.settle();
+  const scene = await SimulatedWorld.following([{ name: "other", version: 5 }], {
+    password: "other",
+  });
   scene.follow({ password: "db" });
   await scene.settle();
   await scene.replace();

@@ -36,9 +36,7 @@ test("a forced sync waits for a list, which it requests once, and then follows i
 });
 
 test("a forced sync reads a target that was verified before", async () => {
-  await using scene = await SimulatedWorld.shop("db");
-  scene.follow({ password: "db" });
-  await scene.settle();
+  await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
   scene.takeRequests();
   scene.annotate({ "vaultsync.dev/force-sync": "now" });
   await scene.settle();

@@ -20,9 +20,7 @@ async function propagations(scene: SimulatedWorld): Promise<{ count: number; sec
 
 /** Starts an operator that has synced version 1 of `db`. */
 async function synced(): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop("db");
-  scene.follow(data);
-  await scene.settle();
+  const scene = await SimulatedWorld.following([{ name: "db" }], data);
   expect(scene.outcome()).toBe("password=vault db@1, Synced");
   return scene;
 }

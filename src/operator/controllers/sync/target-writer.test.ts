@@ -11,10 +11,11 @@ const KEY = "VaultSecret/shop/db";
 async function running(
   data: Readonly<Record<string, string>> = { password: "db" },
 ): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.shop();
-  scene.vault().lists(...[...new Set(Object.values(data))].map((name) => ({ name })));
-  scene.follow(data);
-  await scene.settle();
+  const names = [...new Set(Object.values(data))];
+  const scene = await SimulatedWorld.following(
+    names.map((name) => ({ name })),
+    data,
+  );
   expect(scene.condition("Ready")?.reason).toBe("Synced");
   return scene;
 }

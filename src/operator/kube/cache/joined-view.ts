@@ -1,5 +1,53 @@
 import type { Watched } from "./filtered-view.ts";
-import { JoinedStore } from "./joined-store.ts";
+import type { ReadonlyStore } from "./object-store.ts";
+
+/** Several stores without a common key, read as one. */
+export class JoinedStore<T> implements ReadonlyStore<T> {
+  readonly #stores: () => Iterable<ReadonlyStore<T>>;
+  readonly #storeOf: (key: string) => ReadonlyStore<T> | undefined;
+
+  /**
+   * @param stores returns all stores
+   * @param storeOf returns the store that may have a key
+   */
+  constructor(
+    stores: () => Iterable<ReadonlyStore<T>>,
+    storeOf: (key: string) => ReadonlyStore<T> | undefined,
+  ) {
+    this.#stores = stores;
+    this.#storeOf = storeOf;
+  }
+
+  get size(): number {
+    let sum = 0;
+    for (const { size } of this.#stores()) sum += size;
+    return sum;
+  }
+
+  get(key: string): T | undefined {
+    return this.#storeOf(key)?.get(key);
+  }
+
+  has(key: string): boolean {
+    return this.#storeOf(key)?.has(key) ?? false;
+  }
+
+  *indexed(name: string): IterableIterator<string> {
+    for (const store of this.#stores()) yield* store.indexed(name);
+  }
+
+  *keys(): IterableIterator<string> {
+    for (const store of this.#stores()) yield* store.keys();
+  }
+
+  *values(): IterableIterator<T> {
+    for (const store of this.#stores()) yield* store.values();
+  }
+
+  *entries(): IterableIterator<[string, T]> {
+    for (const store of this.#stores()) yield* store.entries();
+  }
+}
 
 /** Returns several collections without a common key as one. */
 export function joinedView<T>(...sources: readonly Watched<T>[]): Watched<T> {

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { pump } from "../../../../test/lab/clock/pump.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { connectClient, type ConnectedClient } from "../../../../test/lab/kube/connected-client.ts";
-import { failureStatus, json } from "../../../../test/lab/kube/loopback-api-server.ts";
+import { failureStatus, json } from "../../../../test/lab/loopback-server.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { ALL_NAMESPACES, SECRETS } from "../resource.ts";
 import { type CollectionPart, ReflectorGroup } from "./reflector-group.ts";

@@ -1,7 +1,7 @@
 import type { RequestProblems } from "../request-problems.ts";
 import { ALL_NAMESPACES, namespaceOf } from "../resource.ts";
 import type { Watched } from "./filtered-view.ts";
-import { JoinedStore } from "./joined-store.ts";
+import { JoinedStore } from "./joined-view.ts";
 import type { ReadonlyStore, StoreChange } from "./object-store.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureStatus, json } from "../../../../test/lab/kube/loopback-api-server.ts";
+import { failureStatus, json } from "../../../../test/lab/loopback-server.ts";
 import { ReflectorScene } from "../../../../test/lab/kube/reflector-scene.ts";
 
 function object(name: string, resourceVersion: string): object {

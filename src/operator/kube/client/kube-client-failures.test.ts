@@ -1,13 +1,17 @@
 import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { connectClient, kubeErrorOf } from "../../../../test/lab/kube/connected-client.ts";
+import {
+  accessTo,
+  connectClient,
+  kubeErrorOf,
+} from "../../../../test/lab/kube/connected-client.ts";
 import {
   failureStatus,
   json,
-  LoopbackApiServer,
+  LoopbackServer,
   type RequestHandler,
-} from "../../../../test/lab/kube/loopback-api-server.ts";
+} from "../../../../test/lab/loopback-server.ts";
 import { pump } from "../../../../test/lab/clock/pump.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { systemClock } from "../../../lib/clock.ts";
@@ -83,12 +87,12 @@ test("a long Retry-After and a create after 503 are not retried by the client", 
 
 test("after a 401 the credentials are loaded again and the request is retried once", async () => {
   const loads: boolean[] = [];
-  await using server = await LoopbackApiServer.start(({ headers }, response) =>
+  await using server = await LoopbackServer.start(({ headers }, response) =>
     headers.authorization === "Bearer new"
       ? json(response, 200, secret)
       : json(response, 401, failureStatus(401, "Unauthorized", {}, "x".repeat(1024 * 1024))),
   );
-  const source = server.source((fresh) => {
+  const source = accessTo(server, (fresh) => {
     loads.push(fresh);
     return loads.length === 1 ? "old" : "new";
   });
@@ -112,8 +116,8 @@ test("credentials that are rejected twice are an Unauthorized error", async () =
 });
 
 test("an error while loading credentials does not contain its cause", async () => {
-  await using server = await LoopbackApiServer.start(() => undefined);
-  const source = server.source(() => {
+  await using server = await LoopbackServer.start(() => undefined);
+  const source = accessTo(server, () => {
     throw new Error(`plugin said ${CANARY}`);
   });
   await using client = new KubeClient({
@@ -167,9 +171,9 @@ test.each<[string, RequestHandler, KubeErrorKind]>([
 });
 
 test("a refused connection is Unavailable", async () => {
-  const server = await LoopbackApiServer.start(() => undefined);
+  const server = await LoopbackServer.start(() => undefined);
   await using client = new KubeClient({
-    credentials: new Credentials(server.source(), systemClock),
+    credentials: new Credentials(accessTo(server), systemClock),
     clock: systemClock,
     fieldManager: "vaultsync",
   });

@@ -1,9 +1,10 @@
+import { accessTo } from "../../../../test/lab/kube/connected-client.ts";
 import { createServer, type Server } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { certificate, type Certificate } from "../../../../test/lab/certificates.ts";
-import { json, LoopbackApiServer } from "../../../../test/lab/kube/loopback-api-server.ts";
+import { json, LoopbackServer } from "../../../../test/lab/loopback-server.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { KubeClient } from "./kube-client.ts";
@@ -149,11 +150,11 @@ test("after a rejected certificate the CA is read again before its cache expires
 test("after a 401 the request is retried, also when there is one connection only", async () => {
   let responses = 0;
   const long = "x".repeat(1024 * 1024);
-  await using server = await LoopbackApiServer.start((_, response) =>
+  await using server = await LoopbackServer.start((_, response) =>
     (responses += 1) === 1 ? json(response, 401, { long }) : json(response, 200, {}),
   );
   await using transport = new KubeTransport(
-    new Credentials(server.source(), new VirtualClock()),
+    new Credentials(accessTo(server), new VirtualClock()),
     1,
   );
   const request = {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { failureStatus } from "../../../../test/lab/kube/loopback-api-server.ts";
+import { failureStatus } from "../../../../test/lab/loopback-server.ts";
 import type { KubeErrorKind } from "../kube-error.ts";
 import { responseError } from "./response-error.ts";
 

@@ -1,10 +1,11 @@
+import { accessTo } from "../../../../test/lab/kube/connected-client.ts";
 import { expect, onTestFinished, test } from "vitest";
 import {
   json,
-  LoopbackApiServer,
+  LoopbackServer,
   failureStatus,
   type SeenRequest,
-} from "../../../../test/lab/kube/loopback-api-server.ts";
+} from "../../../../test/lab/loopback-server.ts";
 import { pump } from "../../../../test/lab/clock/pump.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
@@ -32,14 +33,14 @@ class LeaseServer {
    * s.
    */
   fault: "none" | "fail" | "apply-and-fail" | "hang" | "slow" = "none";
-  readonly server: LoopbackApiServer;
+  readonly server: LoopbackServer;
   readonly api: KubeClient;
 
-  private constructor(server: LoopbackApiServer) {
+  private constructor(server: LoopbackServer) {
     this.server = server;
     const { clock } = this;
     this.api = new KubeClient({
-      credentials: new Credentials(server.source(), clock),
+      credentials: new Credentials(accessTo(server), clock),
       clock,
       fieldManager: "vaultsync",
     });
@@ -58,7 +59,7 @@ class LeaseServer {
   }
 
   static async start(spec?: Partial<Spec>): Promise<LeaseServer> {
-    const lease = new LeaseServer(await LoopbackApiServer.start(() => undefined));
+    const lease = new LeaseServer(await LoopbackServer.start(() => undefined));
     const empty = {
       holderIdentity: "",
       leaseDurationSeconds: 15,

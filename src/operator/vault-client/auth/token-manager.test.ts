@@ -7,8 +7,8 @@ import {
   reset,
   type Script,
   type ScriptedServer,
-} from "../../../../test/lab/vault/scripted-server.ts";
-import { scriptedTransport } from "../../../../test/lab/vault/scripted-transport.ts";
+  scriptedTransport,
+} from "../../../../test/lab/vault/scripted-vault.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { Redacted } from "../../../lib/redacted.ts";

@@ -10,7 +10,7 @@ import {
   ScriptedServer,
   silence,
   type Script,
-} from "../../../../test/lab/vault/scripted-server.ts";
+} from "../../../../test/lab/vault/scripted-vault.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { Redacted } from "../../../lib/redacted.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { referencesTo } from "../../../../test/lab/vault/vault-connection.ts";
-import { json, raw } from "../../../../test/lab/vault/scripted-server.ts";
 import {
   listedSecret,
   listResponse,
@@ -9,6 +8,8 @@ import {
   recordOf,
   requestsEnded,
   ScriptedVault,
+  json,
+  raw,
 } from "../../../../test/lab/vault/scripted-vault.ts";
 
 test("the removal of a secret at its delete time is listed immediately", async () => {

@@ -5,7 +5,7 @@ import {
   errorResponse,
   ScriptedServer,
   type Script,
-} from "../../../../test/lab/vault/scripted-server.ts";
+} from "../../../../test/lab/vault/scripted-vault.ts";
 import {
   observeConnection,
   untilHealthy,

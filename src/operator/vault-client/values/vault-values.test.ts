@@ -1,13 +1,6 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import {
-  errorResponse,
-  json,
-  raw,
-  silence,
-  type Script,
-} from "../../../../test/lab/vault/scripted-server.ts";
-import {
   listedSecret,
   listResponse,
   listSoon,
@@ -16,6 +9,11 @@ import {
   ScriptedVault,
   textOf,
   valueResponse,
+  errorResponse,
+  json,
+  raw,
+  silence,
+  type Script,
 } from "../../../../test/lab/vault/scripted-vault.ts";
 import {
   referencesTo,

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import {
+  ScriptedVault,
   errorResponse,
   json,
   raw,
   reset,
   silence,
   type Script,
-} from "../../../../test/lab/vault/scripted-server.ts";
-import { ScriptedVault } from "../../../../test/lab/vault/scripted-vault.ts";
+} from "../../../../test/lab/vault/scripted-vault.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import type { EntryWrite, WriteGuard } from "../connection.ts";
 import { mayHaveHappened } from "../vault-error.ts";

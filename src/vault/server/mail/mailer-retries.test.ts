@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { DAY, emailsTotal, mailerWorld, MINUTE } from "../../../../test/lab/mail/mailer-world.ts";
+import { DAY, emailsTotal, startMailers, MINUTE } from "../../../../test/lab/mail/start-mailers.ts";
 import { refusal } from "../../../../test/lab/mail/smtp-server.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import type { EmailTransport } from "./email-transport.ts";
 
 test("keeps an email while the SMTP server is down and sends it afterwards", async () => {
-  const { smtp, clock: virtual, post, mailer, lines, waiting } = await mailerWorld();
+  const { smtp, clock: virtual, post, mailer, lines, waiting } = await startMailers();
   await smtp.goAway();
   const { id } = await post();
   mailer().start();
@@ -23,7 +23,7 @@ test("keeps an email while the SMTP server is down and sends it afterwards", asy
 });
 
 test("retries with backoff up to one hour and gives up after about three days", async () => {
-  const { clock: virtual, post, mailer, waiting, metric, lines } = await mailerWorld();
+  const { clock: virtual, post, mailer, waiting, metric, lines } = await startMailers();
   let tries = 0;
   const failing: EmailTransport = {
     send: async () => {
@@ -58,7 +58,7 @@ test.each([
   ["a message", 451, { data: () => Promise.reject(refusal(451)) }],
   ["a sender without a login", 530, { recipient: () => Promise.reject(refusal(530)) }],
 ])("retries after the temporary rejection of %s (%d)", async (_what, status, behaviour) => {
-  const { smtp, clock: virtual, post, mailer, lines } = await mailerWorld(behaviour);
+  const { smtp, clock: virtual, post, mailer, lines } = await startMailers(behaviour);
   await post();
   mailer().start();
   await expect.poll(() => lines).toHaveLength(1);
@@ -76,7 +76,7 @@ test("retries after a rejected login", async () => {
     post,
     mailer,
     lines,
-  } = await mailerWorld({ login: { user: "u", password: "right" } });
+  } = await startMailers({ login: { user: "u", password: "right" } });
   smtp.behaviour = { login: { user: "u", password: "other" } };
   await post();
   mailer().start();
@@ -98,7 +98,7 @@ test.each([
     lines,
     waiting,
     metric,
-  } = await mailerWorld(behaviour);
+  } = await startMailers(behaviour);
   const { id } = await post();
   mailer().start();
   await expect.poll(waiting).toBe(0);
@@ -113,7 +113,7 @@ test.each([
 });
 
 test("gives up on an undeliverable address without sending to another one", async () => {
-  const { smtp, post, mailer, lines, waiting } = await mailerWorld();
+  const { smtp, post, mailer, lines, waiting } = await startMailers();
   await post({ to: "<victim@example.com" });
   mailer().start();
   await expect.poll(waiting).toBe(0);
@@ -122,7 +122,7 @@ test("gives up on an undeliverable address without sending to another one", asyn
 });
 
 test("sends an email again after its lease when removing it failed", async () => {
-  const { smtp, store, clock: virtual, post, mailer, lines } = await mailerWorld();
+  const { smtp, store, clock: virtual, post, mailer, lines } = await startMailers();
   let broken = true;
   const dying: Store = {
     read: (work) => store.read(work),
@@ -162,7 +162,7 @@ test("cancels an attempt after two minutes and retries", async () => {
     asked.resolve();
     await new Promise(() => undefined);
   };
-  const { smtp, clock: virtual, post, mailer, lines } = await mailerWorld({ data: hanging });
+  const { smtp, clock: virtual, post, mailer, lines } = await startMailers({ data: hanging });
   await post();
   mailer().start();
   await asked.promise;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { DAY, emailsTotal, HOUR, mailerWorld } from "../../../../test/lab/mail/mailer-world.ts";
+import { DAY, emailsTotal, HOUR, startMailers } from "../../../../test/lab/mail/start-mailers.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { tokenDigest } from "../accounts/opaque-token.ts";
 import { smtpTransport } from "./smtp-transport.ts";
@@ -20,7 +20,7 @@ test.each([
       mailer,
       waiting,
       metric,
-    } = await mailerWorld({
+    } = await startMailers({
       ...how,
       login: { user: "vault@example.com", password: "p@ss/wörd" },
     });
@@ -59,7 +59,7 @@ test.each([
 );
 
 test("sends no email and no password to a server with an untrusted certificate", async () => {
-  const { smtp, post, mailer, waiting, lines } = await mailerWorld({
+  const { smtp, post, mailer, waiting, lines } = await startMailers({
     login: { user: "u", password: "p" },
   });
   await post();
@@ -72,7 +72,7 @@ test("sends no email and no password to a server with an untrusted certificate",
 });
 
 test("sends no email to a server without TLS when TLS is required", async () => {
-  const { smtp, post, mailer, waiting, lines } = await mailerWorld();
+  const { smtp, post, mailer, waiting, lines } = await startMailers();
   await post();
   const url = parseSmtpUrl(`smtp://127.0.0.1:${smtp.port}?requireTLS=true`);
   mailer({ transport: smtpTransport(new Redacted(url), smtp.ca) }).start();
@@ -82,7 +82,7 @@ test("sends no email to a server without TLS when TLS is required", async () => 
 });
 
 test("sends a login link without a proof to a recipient who has an account by then", async () => {
-  const { smtp, store, clock: virtual, post, mailer } = await mailerWorld();
+  const { smtp, store, clock: virtual, post, mailer } = await startMailers();
   await post();
   await store.write(({ users }) =>
     users.insert({ email: "bob@example.com", passwordHash: "h" }, virtual.now()),
@@ -97,7 +97,7 @@ test.each([
 ])(
   "a confirmation to an address with account: %s has subject %j and a one-hour proof",
   async (account, subject) => {
-    const { smtp, store, clock: virtual, post, mailer } = await mailerWorld();
+    const { smtp, store, clock: virtual, post, mailer } = await startMailers();
     const email = "bob@example.com";
     if (account)
       await store.write(({ users }) => users.insert({ email, passwordHash: "h" }, virtual.now()));
@@ -114,7 +114,7 @@ test.each([
 );
 
 test("two mailers on one store send each email once", async () => {
-  const { smtp, post, mailer, waiting } = await mailerWorld();
+  const { smtp, post, mailer, waiting } = await startMailers();
   const all = Array.from({ length: 20 }, (_, at) => `p${at}@example.com`);
   for (const to of all) await post({ to });
   for (const each of [mailer(), mailer()]) each.start();
@@ -123,7 +123,7 @@ test("two mailers on one store send each email once", async () => {
 });
 
 test("the outbox has one email per kind, sender and recipient", async () => {
-  const { smtp, store, post, mailer, waiting } = await mailerWorld();
+  const { smtp, store, post, mailer, waiting } = await startMailers();
   for (const to of ["bob@example.com", "bob@example.com", "cid@example.com"]) await post({ to });
   await post({ from: "dan@example.com" });
   await post({ kind: "confirmation" });
@@ -146,7 +146,7 @@ test("the outbox has one email per kind, sender and recipient", async () => {
 });
 
 test("finds an email of another process within five seconds", async () => {
-  const { smtp, clock: virtual, post, mailer, metric } = await mailerWorld();
+  const { smtp, clock: virtual, post, mailer, metric } = await startMailers();
   mailer().start();
   await expect.poll(() => metric("vaultsync_vault_emails_waiting")).toBe("0");
   await post();
@@ -156,7 +156,7 @@ test("finds an email of another process within five seconds", async () => {
 
 test("stopping completes the email in flight and leaves later ones in the outbox", async () => {
   const accepted = Promise.withResolvers<void>();
-  const { smtp, post, mailer, waiting } = await mailerWorld({ data: () => accepted.promise });
+  const { smtp, post, mailer, waiting } = await startMailers({ data: () => accepted.promise });
   await post();
   const stopping = mailer();
   stopping.start();
@@ -176,7 +176,7 @@ test("stopping cancels an email after five seconds and makes it due immediately"
     asked.resolve();
     await new Promise(() => undefined);
   };
-  const { store, clock: virtual, post, mailer } = await mailerWorld({ data: hanging });
+  const { store, clock: virtual, post, mailer } = await startMailers({ data: hanging });
   const message = await post();
   const stopping = mailer();
   stopping.start();

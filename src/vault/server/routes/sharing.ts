@@ -9,10 +9,9 @@ import { authenticatedOperation } from "./operation.ts";
 import { errors } from "../errors.ts";
 import { blockSenders, listBlocked, unblockSenders } from "../sharing/blocked-senders.ts";
 import { sharesAsJson } from "../sharing/list-shares.ts";
-import { dismissShare } from "../sharing/dismiss-share.ts";
 import { AskedAddresses } from "../sharing/asked-addresses.ts";
 import { share } from "../sharing/share.ts";
-import { unshare } from "../sharing/unshare.ts";
+import { unshare, dismissShare } from "../sharing/unshare.ts";
 
 /** @throws ServiceError `email_mismatch` */
 function requireSharer(caller: Caller, from: string | undefined): void {

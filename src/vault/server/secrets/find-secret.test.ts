@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
-import { addSecret, ANN, BOB, EVE, NOW } from "../../../../test/lab/vault/store-fixture.ts";
+import { addSecret, ANN, BOB, EVE, NOW } from "../../../../test/lab/vault/use-store.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";
 import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
 import { ownerOf } from "./find-secret.ts";

@@ -9,7 +9,7 @@ import {
   NOW,
   versionOf,
   envelope,
-} from "../../../../test/lab/vault/store-fixture.ts";
+} from "../../../../test/lab/vault/use-store.ts";
 
 async function newTransaction() {
   const connection = new SqliteConnection(":memory:");

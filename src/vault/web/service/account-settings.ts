@@ -1,7 +1,7 @@
-import type { CredentialRecord } from "../../../protocol/responses.ts";
+import type { CredentialRecord, TokenResponse } from "../../../protocol/responses.ts";
 import { sessionOperationPath } from "../../../protocol/operation-paths.ts";
 import { readJson } from "./post.ts";
-import { isCredentialRecord, isSession, type Session } from "./responses.ts";
+import { isCredentialRecord, isSession, type Session, isTokenResponse } from "./responses.ts";
 import { isObject, isString, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 
@@ -52,4 +52,24 @@ export async function blockSender(client: VaultClient, sender: string): Promise<
 
 export async function unblockSender(client: VaultClient, sender: string): Promise<void> {
   await client.call("unblock_sender", { usr_id_from: sender }, isObject);
+}
+
+interface NewToken {
+  readonly password: string;
+  readonly name: string;
+  readonly expiration_hours: number;
+  /** A scope string; without it the token is unlimited. */
+  readonly scope?: string;
+  /** Networks from which it can be used; all without them. */
+  readonly allowed_networks?: readonly string[];
+  /** Hours after which it cannot be refreshed either. */
+  readonly lifetime_hours?: number;
+}
+
+/**
+ * Creates an access token with its refresh token. @throws RequestError `invalid_credentials` for a
+ * wrong password
+ */
+export async function issueToken(client: VaultClient, token: NewToken): Promise<TokenResponse> {
+  return readJson(await client.open(sessionOperationPath.app_api_token, token), isTokenResponse);
 }

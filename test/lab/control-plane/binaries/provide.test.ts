@@ -3,10 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentProgress } from "../progress.ts";
-import { assetsVariable } from "./assets-variable.ts";
-import { provide, sources } from "./provide.ts";
+import { provide, sources, assetsVariable, userCache } from "./provide.ts";
 import { unavailable, type Source, type SourceContext } from "./source.ts";
-import { userCache } from "./user-cache.ts";
 import { cacheDirectory, components } from "./version.ts";
 
 let root: string;

@@ -1,9 +1,36 @@
-import { assetsVariable } from "./assets-variable.ts";
 import { goBuild } from "./go-build.ts";
 import { k3sImage } from "./k3s-image.ts";
 import { publishedArchive } from "./published-archive.ts";
-import type { Provision, Source, SourceContext } from "./source.ts";
-import { userCache } from "./user-cache.ts";
+import { type Provision, type Source, type SourceContext, unavailable } from "./source.ts";
+import { missingFiles } from "../../tools/missing-files.ts";
+import { components } from "./version.ts";
+
+/** The binaries that an earlier run downloaded or built. */
+export const userCache: Source = {
+  name: "the user's cache directory",
+  async find({ cache }) {
+    const missing = await missingFiles(cache, components);
+    return missing.length === 0
+      ? { kind: "binaries", directory: cache }
+      : unavailable(`${cache} is empty`);
+  },
+};
+
+/**
+ * The convention of envtest. Its own archives lack the controller manager, so an incomplete
+ * directory is not used.
+ */
+export const assetsVariable: Source = {
+  name: "KUBEBUILDER_ASSETS, a directory with the binaries",
+  async find({ environment }) {
+    const directory = environment["KUBEBUILDER_ASSETS"];
+    if (!directory) return unavailable("not set");
+    const missing = await missingFiles(directory, components);
+    return missing.length === 0
+      ? { kind: "binaries", directory }
+      : unavailable(`${directory} lacks ${missing.join(", ")}`);
+  },
+};
 
 /** The sources in the order of their cost. */
 export const sources: readonly Source[] = [

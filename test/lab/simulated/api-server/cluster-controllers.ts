@@ -1,5 +1,8 @@
-import type { KubeObject, OwnerReference } from "../../../../src/operator/kube/resource.ts";
-import { NAMESPACES } from "../../../../src/operator/kube/resource.ts";
+import {
+  type KubeObject,
+  type OwnerReference,
+  NAMESPACES,
+} from "../../../../src/operator/kube/resource.ts";
 import type { Caller } from "./access.ts";
 import type { Collection } from "./collection.ts";
 import type { InMemoryApiServer } from "./in-memory-api-server.ts";

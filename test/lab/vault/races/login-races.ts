@@ -2,12 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { operationPath } from "../../../../src/protocol/operation-paths.ts";
 import { scopeString, VaultClient } from "../vault-client.ts";
 import { Closed } from "./race-ledger.ts";
-import type { RaceScene } from "./race-scene.ts";
+import type { RaceServers } from "./race-servers.ts";
 
 /**
  * Refreshes a login at all servers while it is revoked: none of its tokens is accepted afterwards.
  */
-async function revocationRace(scene: RaceScene): Promise<void> {
+async function revocationRace(scene: RaceServers): Promise<void> {
   const email = "jon@example.com";
   const [main] = await scene.clients(email);
   await scene.repeat(async (round) => {
@@ -51,7 +51,7 @@ async function revocationRace(scene: RaceScene): Promise<void> {
 }
 
 /** Deletes users who are writing: nothing is written, or left, afterwards. */
-async function userDeletionRace(scene: RaceScene): Promise<void> {
+async function userDeletionRace(scene: RaceServers): Promise<void> {
   await scene.repeat(async (round) => {
     const email = `writer${round}@example.com`;
     await scene.add(email);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { VaultClient, VaultResponse } from "../vault-client.ts";
 import { Closed } from "./race-ledger.ts";
-import type { RaceScene } from "./race-scene.ts";
+import type { RaceServers } from "./race-servers.ts";
 
 interface Permission {
   readonly race: string;
@@ -16,7 +16,7 @@ interface Permission {
  * succeeds.
  */
 async function race(
-  scene: RaceScene,
+  scene: RaceServers,
   { race: name, grant, revoke, readers, read }: Permission,
 ): Promise<void> {
   const closed = new Closed();
@@ -37,7 +37,7 @@ async function race(
 const at = (clients: readonly VaultClient[], round: number): VaultClient =>
   clients[round % clients.length]!;
 
-async function shareRace(scene: RaceScene): Promise<void> {
+async function shareRace(scene: RaceServers): Promise<void> {
   const [owner, readers] = [
     await scene.clients("ann@example.com"),
     await scene.clients("bob@example.com"),
@@ -54,7 +54,7 @@ async function shareRace(scene: RaceScene): Promise<void> {
   });
 }
 
-async function teamRace(scene: RaceScene): Promise<void> {
+async function teamRace(scene: RaceServers): Promise<void> {
   const [owner, readers] = [
     await scene.clients("cid@example.com"),
     await scene.clients("dan@example.com"),
@@ -77,7 +77,7 @@ async function teamRace(scene: RaceScene): Promise<void> {
   });
 }
 
-async function deletionRace(scene: RaceScene): Promise<void> {
+async function deletionRace(scene: RaceServers): Promise<void> {
   const clients = await scene.clients("eve@example.com");
   await race(scene, {
     race: "delete",
@@ -100,7 +100,7 @@ async function deletionRace(scene: RaceScene): Promise<void> {
 const HANDED_MS = 50;
 
 /** Hands a team to and fro between two users who both change it: the former creator cannot. */
-async function handOverRace(scene: RaceScene): Promise<void> {
+async function handOverRace(scene: RaceServers): Promise<void> {
   const creators = ["fay@example.com", "gus@example.com"] as const;
   const clients = [await scene.clients(creators[0]), await scene.clients(creators[1])] as const;
   await clients[0][0]!.call("team_create", { group_id: "handed", members: [creators[1]] });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { StoreLocation } from "../store-location.ts";
 import { loginRaces } from "./login-races.ts";
 import { permissionRaces } from "./permission-races.ts";
-import { RaceScene } from "./race-scene.ts";
+import { RaceServers } from "./race-servers.ts";
 import { writeRaces } from "./write-races.ts";
 
 const NAMES = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal", "ida", "jon"];
@@ -50,7 +50,7 @@ export async function runRaces(
   const audits = Array.from({ length: servers }, (_, index) =>
     join(directory, `audit-${index}.jsonl`),
   );
-  const scene = owned.use(await RaceScene.start(place, audits, stop.signal));
+  const scene = owned.use(await RaceServers.start(place, audits, stop.signal));
   for (const name of NAMES) await scene.add(`${name}@example.com`);
   const end = performance.now() + seconds * 1000;
   const timer = setInterval(() => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Operation } from "../../../../src/protocol/operation-paths.ts";
 import type { VaultClient, VaultResponse } from "../vault-client.ts";
-import type { RaceScene } from "./race-scene.ts";
+import type { RaceServers } from "./race-servers.ts";
 
 type Acknowledged = Map<number, string>;
 
@@ -10,7 +10,7 @@ type Acknowledged = Map<number, string>;
 const COMPARED = 20;
 
 function acknowledge(
-  scene: RaceScene,
+  scene: RaceServers,
   race: string,
   acknowledged: Acknowledged,
   version: number,
@@ -42,7 +42,7 @@ async function served(
 
 /** Requires that the acknowledged versions are stored, without a gap. */
 async function verify(
-  scene: RaceScene,
+  scene: RaceServers,
   race: string,
   client: VaultClient,
   key_name: string,
@@ -63,7 +63,7 @@ async function verify(
 }
 
 /** Returns the result of a race, and what is verified after it. */
-type Race = (scene: RaceScene) => Promise<() => Promise<void>>;
+type Race = (scene: RaceServers) => Promise<() => Promise<void>>;
 
 const versionRace: Race = async (scene) => {
   const clients = [

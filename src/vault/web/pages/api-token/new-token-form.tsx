@@ -4,7 +4,7 @@ import { Form, formText } from "../../parts/form.tsx";
 import { PasswordField } from "../../parts/password-field.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import type { TokenResponse } from "../../../../protocol/responses.ts";
-import { issueToken } from "../../service/api-token.ts";
+import { issueToken } from "../../service/account-settings.ts";
 import { useClient } from "../../session/client-context.ts";
 import { LimitFields, readLimits } from "./limit-fields.tsx";
 import { readScope, ScopeFields } from "./scope-fields.tsx";

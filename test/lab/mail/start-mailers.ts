@@ -7,8 +7,7 @@ import { parseSmtpUrl } from "../../../src/vault/server/mail/smtp-url.ts";
 import { VaultMetrics } from "../../../src/vault/server/metrics.ts";
 import type { EmailMessage } from "../../../src/vault/server/store/records.ts";
 import { openSqliteStore } from "../../../src/vault/server/store/sqlite/sqlite-store.ts";
-import type { Store } from "../../../src/vault/server/store/store.ts";
-import { recordingLogger, type LogLine } from "../assertions/recording-logger.ts";
+import { recordingLogger } from "../assertions/recording-logger.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { TestSmtpServer, type SmtpBehaviour } from "./smtp-server.ts";
 
@@ -20,21 +19,11 @@ export const DAY = 24 * HOUR;
 export const emailsTotal = (kind: string, outcome: string) =>
   `vaultsync_vault_emails_total{kind="${kind}",outcome="${outcome}"}`;
 
-/** A store, a virtual clock and an SMTP server, with mailers that use them. */
-export interface MailerWorld {
-  readonly smtp: TestSmtpServer;
-  readonly clock: VirtualClock;
-  readonly store: Store;
-  readonly lines: LogLine[];
-  readonly metrics: VaultMetrics;
-  readonly mailer: (others?: Partial<MailerPorts>) => Mailer;
-  readonly post: (message?: Partial<EmailMessage>) => Promise<EmailMessage>;
-  readonly waiting: () => Promise<number>;
-  readonly metric: (sample: string) => Promise<string | undefined>;
-}
-
-/** Starts a `MailerWorld` that ends with the test. */
-export async function mailerWorld(behaviour: SmtpBehaviour = {}): Promise<MailerWorld> {
+/**
+ * Returns a store, a virtual clock and an SMTP server, with mailers that use them. They end with the
+ * test.
+ */
+export async function startMailers(behaviour: SmtpBehaviour = {}) {
   const smtp = await TestSmtpServer.start(behaviour);
   const [virtual, store, metrics] = [
     new VirtualClock(Date.UTC(2026, 10, 21, 10)),
@@ -60,7 +49,7 @@ export async function mailerWorld(behaviour: SmtpBehaviour = {}): Promise<Mailer
     store,
     lines,
     metrics,
-    mailer(others = {}) {
+    mailer: (others: Partial<MailerPorts> = {}): Mailer => {
       const mailer = new Mailer({
         store,
         clock: virtual,
@@ -78,7 +67,7 @@ export async function mailerWorld(behaviour: SmtpBehaviour = {}): Promise<Mailer
       mailers.push(mailer);
       return mailer;
     },
-    async post(message = {}) {
+    post: async (message: Partial<EmailMessage> = {}): Promise<EmailMessage> => {
       const whole: EmailMessage = {
         id: randomUUID(),
         kind: "invitation",
@@ -91,8 +80,8 @@ export async function mailerWorld(behaviour: SmtpBehaviour = {}): Promise<Mailer
       await store.write(({ outbox }) => outbox.insert(whole));
       return whole;
     },
-    waiting: () => store.read(({ outbox }) => outbox.count()),
-    async metric(sample) {
+    waiting: (): Promise<number> => store.read(({ outbox }) => outbox.count()),
+    metric: async (sample: string): Promise<string | undefined> => {
       const text = await metrics.registry.text();
       return text
         .split("\n")

@@ -1,15 +1,13 @@
-import { Redacted } from "../../../../src/lib/redacted.ts";
 import { UserManager } from "../../../../src/vault/server/accounts/manage-users.ts";
-import { addUser } from "../../../../src/vault/server/accounts/users.ts";
 import type { Store } from "../../../../src/vault/server/store/store.ts";
 import { VaultServerProcess } from "../../real/processes/vault-server-process.ts";
 import { auditEntries } from "../audit-entries.ts";
-import type { StoreLocation } from "../store-location.ts";
+import { addAccounts, type StoreLocation } from "../store-location.ts";
 import { VaultClient } from "../vault-client.ts";
 import { RaceLedger } from "./race-ledger.ts";
 
 /** Servers on one store, as many accounts as races need, and what the races see. */
-export class RaceScene implements AsyncDisposable {
+export class RaceServers implements AsyncDisposable {
   readonly ledger = new RaceLedger();
   readonly store: Store;
   readonly manager: UserManager;
@@ -38,7 +36,7 @@ export class RaceScene implements AsyncDisposable {
     place: StoreLocation,
     audits: readonly string[],
     stop: AbortSignal,
-  ): Promise<RaceScene> {
+  ): Promise<RaceServers> {
     await using owned = new AsyncDisposableStack();
     const store = owned.use(await place.open());
     const servers: VaultServerProcess[] = [];
@@ -46,7 +44,7 @@ export class RaceScene implements AsyncDisposable {
       servers.push(
         owned.use(await VaultServerProcess.start([...place.args, "--audit-log", audit])),
       );
-    return new RaceScene(store, servers, audits, owned.move(), stop);
+    return new RaceServers(store, servers, audits, owned.move(), stop);
   }
 
   get stopped(): boolean {
@@ -55,11 +53,7 @@ export class RaceScene implements AsyncDisposable {
 
   /** Creates an account whose password is its email. */
   async add(email: string): Promise<void> {
-    await addUser(this.store, email, new Redacted(email), Date.now(), {
-      memoryKib: 8,
-      passes: 1,
-      lanes: 1,
-    });
+    await addAccounts(this.store, [email]);
   }
 
   /** Returns a client with a new login for each server. */

@@ -47,7 +47,7 @@ interface OpenedStore {
   readonly close: () => Promise<void>;
 }
 
-export interface StoreFixture {
+export interface UsedStore {
   /** A fresh store for each test, with the accounts ann, bob and eve. */
   readonly store: () => Store;
   readonly write: <T>(work: (transaction: Transaction) => Promise<T>) => Promise<T>;
@@ -102,7 +102,7 @@ async function openPostgres(database: PostgresDatabase, macs: RowMacs): Promise<
  * Opens a store for each test of a `describe`: a SQLite file, or a PostgreSQL database in the
  * project `postgres`.
  */
-export function storeFixture(): StoreFixture {
+export function useStore(): UsedStore {
   let database: PostgresDatabase | undefined;
   let opened: OpenedStore;
   const damaged: DamagedRow[] = [];

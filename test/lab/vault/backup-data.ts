@@ -21,7 +21,7 @@ type Command = "backup" | "restore";
 export const canary = "canary-backup-5d07e1";
 
 /** Data of a vault, its master key file, and a directory for backups. */
-export class BackupFixture implements AsyncDisposable {
+export class BackupData implements AsyncDisposable {
   readonly data: VaultData;
   readonly directory: string;
 
@@ -30,8 +30,8 @@ export class BackupFixture implements AsyncDisposable {
     this.directory = directory;
   }
 
-  static async create(): Promise<BackupFixture> {
-    const fixture = new BackupFixture(
+  static async create(): Promise<BackupData> {
+    const fixture = new BackupData(
       await createVaultData(),
       await mkdtemp(join(tmpdir(), "vaultsync-test-")),
     );

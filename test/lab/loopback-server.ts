@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type ServerOptions } from "node:https";
 import type { Socket } from "node:net";
-import type { Access, AccessSource } from "../../../src/operator/kube/credentials/credentials.ts";
-import { Redacted } from "../../../src/lib/redacted.ts";
 
 export interface SeenRequest {
   readonly method: string;
@@ -18,24 +17,29 @@ export type RequestHandler = (
 ) => void | Promise<void>;
 
 /**
- * A real HTTP server on loopback whose responses a test defines, including resets, truncated lines
- * and silence. The behavior of a real API server is tested in test/integration/kube.
+ * A real HTTP(S) server on a free loopback port whose responses a test defines, including resets,
+ * truncated lines and silence.
  */
-export class LoopbackApiServer implements AsyncDisposable {
+export class LoopbackServer implements AsyncDisposable {
   readonly requests: SeenRequest[] = [];
   /** Number of connections that were opened. */
   connections = 0;
   handler: RequestHandler;
   readonly #server;
+  readonly #scheme: "http" | "https";
 
-  private constructor(handler: RequestHandler) {
+  private constructor(handler: RequestHandler, tls: ServerOptions | undefined) {
     this.handler = handler;
-    this.#server = createServer((request, response) => void this.#serve(request, response));
+    const listener = (request: IncomingMessage, response: ServerResponse): void =>
+      void this.#serve(request, response);
+    this.#scheme = tls === undefined ? "http" : "https";
+    this.#server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
     this.#server.on("connection", () => (this.connections += 1));
+    this.#server.on("tlsClientError", () => undefined);
   }
 
-  static async start(handler: RequestHandler): Promise<LoopbackApiServer> {
-    const server = new LoopbackApiServer(handler);
+  static async start(handler: RequestHandler, tls?: ServerOptions): Promise<LoopbackServer> {
+    const server = new LoopbackServer(handler, tls);
     await new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
     return server;
   }
@@ -43,21 +47,7 @@ export class LoopbackApiServer implements AsyncDisposable {
   get url(): URL {
     const address = this.#server.address();
     if (address === null || typeof address === "string") throw new Error("not listening");
-    return new URL(`http://127.0.0.1:${address.port}`);
-  }
-
-  /** Returns the access to this server; `token` is called on each load. */
-  source(token: (fresh: boolean) => string = () => "token"): AccessSource {
-    return {
-      server: this.url,
-      namespace: undefined,
-      async load(fresh): Promise<Access> {
-        return {
-          headers: new Redacted({ authorization: `Bearer ${token(fresh)}` }),
-          tls: new Redacted({}),
-        };
-      },
-    };
+    return new URL(`${this.#scheme}://127.0.0.1:${address.port}`);
   }
 
   /** Cuts every connection. */

@@ -1,0 +1,93 @@
+import type { SqlConnection } from "./sql-connection.ts";
+import type { BlockedSenderTable, AdminActionTable } from "../tables/account-tables.ts";
+import { z } from "zod";
+import { adminActions } from "../records.ts";
+import type { Usage, UsageTable } from "../tables/usage-table.ts";
+import type { Row } from "./row.ts";
+
+function usageOf(row: Row | undefined): Usage {
+  if (!row) return { secrets: 0, versions: 0, bytes: 0, grants: 0 };
+  return {
+    secrets: row.number("secrets"),
+    versions: row.number("versions"),
+    bytes: row.number("bytes"),
+    grants: row.number("grants"),
+  };
+}
+
+const TOTAL = `
+  SELECT CAST(coalesce(sum(secrets), 0) AS bigint) AS secrets, CAST(coalesce(sum(versions), 0) AS bigint) AS versions,
+    CAST(coalesce(sum(bytes), 0) AS bigint) AS bytes, CAST(coalesce(sum(grants), 0) AS bigint) AS grants FROM account_usage`;
+
+export function sqlUsage(db: SqlConnection): UsageTable {
+  return {
+    async of(email) {
+      return usageOf(
+        await db.get(
+          "SELECT secrets, versions, bytes, grants FROM account_usage WHERE email = ?",
+          email,
+        ),
+      );
+    },
+    async total() {
+      return usageOf(await db.get(TOTAL));
+    },
+  };
+}
+
+const known = z.enum(adminActions);
+
+export function sqlAdminActions(db: SqlConnection): AdminActionTable {
+  return {
+    async insert({ id, at, action, email }) {
+      await db.run(
+        "INSERT INTO admin_actions (id, at, action, email) VALUES (?, ?, ?, ?)",
+        id,
+        at,
+        action,
+        email,
+      );
+    },
+    async list() {
+      const rows = await db.all("SELECT * FROM admin_actions ORDER BY at, id");
+      return rows.map((row) => ({
+        id: row.text("id"),
+        at: row.number("at"),
+        action: known.parse(row.text("action")),
+        email: row.text("email"),
+      }));
+    },
+    async remove(id) {
+      await db.run("DELETE FROM admin_actions WHERE id = ?", id);
+    },
+  };
+}
+
+export function sqlBlockedSenders(db: SqlConnection): BlockedSenderTable {
+  return {
+    async block(email, senders) {
+      const sql =
+        "INSERT INTO blocked_senders (email, sender) VALUES (?, ?) ON CONFLICT DO NOTHING";
+      for (const sender of senders) await db.run(sql, email, sender);
+    },
+    async unblock(email, senders) {
+      for (const sender of senders)
+        await db.run("DELETE FROM blocked_senders WHERE email = ? AND sender = ?", email, sender);
+    },
+    async list(email) {
+      const rows = await db.all(
+        "SELECT sender FROM blocked_senders WHERE email = ? ORDER BY sender",
+        email,
+      );
+      return rows.map((row) => row.text("sender"));
+    },
+    async has(email, sender) {
+      const row = await db.get(
+        "SELECT 1 AS one FROM blocked_senders WHERE email = ? AND sender = ?",
+        email,
+        sender,
+      );
+      return row !== undefined;
+    },
+  };
+}
