@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { systemRandom } from "../../lib/random.ts";
+import { FairTurns } from "./fair-turns.ts";
 import { HashingLimiter } from "./protection/hashing-limiter.ts";
 import { PasswordHasher } from "./accounts/password-hasher.ts";
 import { ScopeCache } from "./accounts/scope-cache.ts";
@@ -137,6 +138,7 @@ export function createContext(
     rejections: createRejections(clock, limits),
     waiting: new WaitingLists({ store, clock, limits, metrics }),
     requestRate,
+    turns: new FairTurns(clock),
     auditBudget: createAuditBudget(clock, limits, requestRate.perAccount, opened),
     openLists: new OpenLists({ clock, limits, metrics }),
     listResponses: new ListResponses({ clock, limits }),

@@ -39,13 +39,13 @@ const HASH_MEMBER = /^,"hash":"([0-9a-f]{64})"\}$/u;
 const HASH_MEMBER_BYTES = `,"hash":"${NO_HASH}"}`.length;
 const MAC_MEMBER = /,"mac":"([\w-]+)"\}$/u;
 /** Characters that a terminal or another reader of lines could interpret. */
-const UNPRINTABLE = /[\p{C}\u2028\u2029]/gu;
+const UNPRINTABLE = /[\p{C}\u2028\u2029]+/gu;
 
-function escaped(character: string): string {
-  return Array.from(
-    { length: character.length },
-    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
-  ).join("");
+function escaped(characters: string): string {
+  let text = "";
+  for (let at = 0; at < characters.length; at += 1)
+    text += `\\u${characters.charCodeAt(at).toString(16).padStart(4, "0")}`;
+  return text;
 }
 
 function written(fields: unknown): string {

@@ -63,19 +63,23 @@ export function describeRequest(body: unknown, fields: readonly string[]): Audit
   return Object.fromEntries(picked);
 }
 
-/** Returns the first texts of a list within the bounds. */
-function entriesOf(list: readonly unknown[], { entries: most, bytes }: ListBounds): string[] {
+/** Returns the first texts of a list within the bounds, and the bytes that are left. */
+function entriesOf(
+  list: readonly unknown[],
+  { entries: most, bytes }: ListBounds,
+): { readonly entries: string[]; readonly left: number } {
   const entries: string[] = [];
   let left = bytes;
   for (const entry of list) {
     if (entries.length === most) break;
     if (typeof entry !== "string") continue;
     const text = shortened(entry);
-    left -= bytesAsWritten(text);
-    if (left < 0) break;
+    const rest = left - bytesAsWritten(text);
+    if (rest < 0) break;
+    left = rest;
     entries.push(text);
   }
-  return entries;
+  return { entries, left };
 }
 
 /** The fields of a request with bounded lists, and the names of the lists that were cut. */
@@ -97,9 +101,9 @@ function withLists(fields: AuditFields, bounds: ListBounds): BoundedFields {
     const list: readonly unknown[] | undefined = Array.isArray(value) ? value : undefined;
     about[name] = value;
     if (!list) continue;
-    const entries = entriesOf(list, { ...bounds, bytes });
+    const { entries, left } = entriesOf(list, { ...bounds, bytes });
     about[name] = entries;
-    bytes -= entries.reduce((sum, text) => sum + bytesAsWritten(text), 0);
+    bytes = left;
     if (entries.length === list.length) continue;
     of[name] = list.length;
     sha256[name] = digest(
