@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import zlib, { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { sendRequest } from "../lab/vault/vault-client.ts";
 
@@ -158,4 +159,20 @@ describe("the web application's files", () => {
     expect(response.bytes.toString()).toContain("npm run build -- web");
     expect((await bare.logIn("ann@example.com")).status).toBe(200);
   });
+});
+
+test("a network that requests many pages waits a second for each further one", async () => {
+  const clock = new VirtualClock();
+  const limits = { pagesPerSecond: 1, pageBurst: 3 };
+  await using vault = await TestVault.start({ clock, limits });
+  const page = () => sendRequest(`${vault.url}/v1/openapi.json`, { method: "GET" });
+  for (let count = 0; count < 3; count += 1) expect((await page()).status).toBe(200);
+  let status: number | undefined;
+  const late = page().then((response) => (status = response.status));
+  const account = await vault.client("ann@example.com");
+  expect((await account.call("list_no_dup")).status).toBe(200);
+  expect(status).toBeUndefined();
+  await clock.advance(1_000);
+  await late;
+  expect(status).toBe(200);
 });

@@ -71,6 +71,8 @@ interface Protection {
   readonly unauthenticated: UnauthenticatedRequests;
   /** Responses to those who keep sending rejected requests. */
   readonly rejections: DelayedRejections;
+  /** Documents that need no credentials, sent to those who request many. */
+  readonly pages: DelayedRejections;
   /** The part of the audit log that each account may fill. */
   readonly auditBudget: AuditBudget;
   /** Free disk space; `undefined` when it is not watched. */

@@ -61,10 +61,16 @@ function createAuditBudget(
   });
 }
 
-function createRejections(clock: Clock, limits: NetworkLimits): DelayedRejections {
+/** Creates the delays of responses beyond a rate for each party. */
+function createDelays(
+  clock: Clock,
+  limits: NetworkLimits,
+  perSecond: number,
+  burst: number,
+): DelayedRejections {
   return new DelayedRejections({
     clock,
-    rate: new TokenBuckets(clock, limits.rejectionsPerSecond, limits.rejectionBurst),
+    rate: new TokenBuckets(clock, perSecond, burst),
     delayMs: limits.rejectionDelayMs,
     perParty: limits.delayedRejectionsPerParty,
     total: limits.delayedRejections,
@@ -135,7 +141,8 @@ export function createContext(
       ),
       audit,
     }),
-    rejections: createRejections(clock, limits),
+    rejections: createDelays(clock, limits, limits.rejectionsPerSecond, limits.rejectionBurst),
+    pages: createDelays(clock, limits, limits.pagesPerSecond, limits.pageBurst),
     waiting: new WaitingLists({ store, clock, limits, metrics }),
     requestRate,
     turns: new FairTurns(clock),

@@ -194,6 +194,12 @@ export interface NetworkLimits {
   readonly rejectionDelayMs: number;
   readonly delayedRejectionsPerParty: number;
   readonly delayedRejections: number;
+  /**
+   * Sustained rate of pages, scripts and API descriptions that are sent immediately, per network;
+   * `pageBurst` may be sent simultaneously. Further ones are delayed like rejections.
+   */
+  readonly pagesPerSecond: number;
+  readonly pageBurst: number;
   /** Maximum number of open connections, in total and of one network. */
   readonly connections: number;
   readonly connectionsPerNetwork: number;
@@ -274,6 +280,8 @@ export const defaultLimits: Limits = {
   rejectionDelayMs: 1_000,
   delayedRejectionsPerParty: 50,
   delayedRejections: 5_000,
+  pagesPerSecond: 20,
+  pageBurst: 300,
   connections: 30_000,
   connectionsPerNetwork: 5_000,
   unauthenticatedConnections: 100,
@@ -310,6 +318,8 @@ export const devLimits: Limits = {
   unauthenticatedBurst: 1000,
   rejectionsPerSecond: 50,
   rejectionBurst: 1000,
+  pagesPerSecond: 200,
+  pageBurst: 3000,
 };
 
 /** Cost of one argon2id hash. */

@@ -123,7 +123,7 @@ async function sweepFiles(
  * (docs/design/vault-contract.md#removal-and-expiry).
  */
 async function sweep(context: VaultContext, progress: Progress): Promise<void> {
-  const { store, clock, metrics, requestRate, unauthenticated, rejections, audit } = context;
+  const { store, clock, metrics, requestRate, unauthenticated, rejections, pages, audit } = context;
   const now = clock.now();
   await context.tokenUses.record(store);
   await sweepSecretsAndFiles(context, now);
@@ -133,6 +133,7 @@ async function sweep(context: VaultContext, progress: Progress): Promise<void> {
   requestRate.perAccount.prune();
   unauthenticated.prune();
   rejections.prune();
+  pages.prune();
   await context.auditBudget.summarize();
   await logAdminActions(store, audit);
   await sweepFiles(context, progress, now);

@@ -18,8 +18,8 @@ interface Connection {
 }
 
 /**
- * Delays the responses to a network or an account that keeps sending rejected requests: each of its
- * connections then costs the server little. Only rejections are delayed: requests with valid
+ * Delays the responses to a network or an account that keeps sending rejected requests, or requests
+ * without credentials: each of its connections then costs the server little. Requests with valid
  * credentials pass, whatever others in their network send.
  */
 export class DelayedRejections {

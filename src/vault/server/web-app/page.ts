@@ -3,6 +3,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
 import type { VaultContext } from "../context.ts";
 import { acceptedEncoding } from "../http/accepted-encoding.ts";
+import { clientNetwork } from "../http/client-network.ts";
 import { isKnown } from "../http/etag.ts";
 import { pageHeaders } from "./page-headers.ts";
 
@@ -58,18 +59,21 @@ export function pageOf(extension: string, bytes: Buffer): Page {
 }
 
 /**
- * Serves a page at `path`, to GET and HEAD, and revalidates it by its content. `page` runs on each
+ * Serves a page at `path`, to GET and HEAD, and revalidates it by its content; delayed to a network
+ * that requests many. `page` runs on each
  * request, so it may create the page lazily. `cacheControl` makes browsers ask again each time by
  * default.
  */
 export function servePage(
   app: FastifyInstance,
-  { appUrl }: VaultContext,
+  { appUrl, pages }: VaultContext,
   path: string,
   page: () => Page,
   cacheControl = "no-cache",
 ): void {
   app.get(path, { compress: false }, async (request, reply) => {
+    if (await pages.delay(clientNetwork(request.ip), request.raw.socket))
+      reply.header("connection", "close");
     const { contentType, bytes, encoded, etag } = page();
     reply
       .headers(pageHeaders(appUrl()))
