@@ -14,17 +14,20 @@ export type AttackMessage =
 
 /**
  * Time in which the first requests of an attack, admitted by the rate limits, and their effects
- * end.
+ * end. The bursts of all attacks together take several seconds of the server.
  */
 const SETTLE_MS = 2_000;
+const SETTLE_TOGETHER_MS = 15_000;
 
 /** The process that sends the attacks (bench/attack-process.ts). Disposing it ends it. */
 export class Attacker implements Disposable {
   readonly #process: ChildProcess;
   readonly #exited: Promise<never>;
+  readonly #settleMs: number;
 
-  private constructor(attacker: ChildProcess) {
+  private constructor(attacker: ChildProcess, settleMs: number) {
     this.#process = attacker;
+    this.#settleMs = settleMs;
     this.#exited = once(attacker, "exit").then(() => {
       throw new Error("the attacker's process ended");
     });
@@ -38,7 +41,7 @@ export class Attacker implements Disposable {
   static async start(url: string, cases: readonly string[], nice: number): Promise<Attacker> {
     const child = fork(join(import.meta.dirname, "../attack-process.ts"), [url, ...cases]);
     if (child.pid !== undefined && nice > 0) setPriority(child.pid, nice);
-    const attacker = new Attacker(child);
+    const attacker = new Attacker(child, cases.length > 1 ? SETTLE_TOGETHER_MS : SETTLE_MS);
     try {
       await attacker.#receive();
       return attacker;
@@ -71,7 +74,7 @@ export class Attacker implements Disposable {
    */
   async during<T>(isLast: boolean, work: () => Promise<T>): Promise<[T, Outcomes]> {
     this.#send({ kind: "run", isLast });
-    await sleep(SETTLE_MS);
+    await sleep(this.#settleMs);
     this.#send({ kind: "count" });
     const result = await work();
     this.#send({ kind: "stop" });
