@@ -14,6 +14,7 @@ import {
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { Redacted } from "../../../lib/redacted.ts";
+import { TransientError } from "../vault-error.ts";
 import { UndiciTransport, type UndiciTransportOptions } from "./undici-transport.ts";
 import type { VaultRequest, VaultTransport } from "./vault-transport.ts";
 
@@ -358,4 +359,70 @@ test("the body of a list is read when there is memory for it, and not before", a
   resolve();
   expect((await response).body.byteLength).toBe(body.length);
   expect(lengths.at(-1)).toBe(body.length);
+});
+
+test("a deadline that passes while a body waits for memory is a lack of memory", async () => {
+  const { transport, clock } = await serve(json({ secrets: [] }));
+  const noMemory = new TransientError("list_no_dup", "no_memory");
+  let isWaiting = false;
+  const memory = {
+    reserve: async (_: number | undefined, signal: AbortSignal) => {
+      isWaiting = true;
+      await once(signal, "abort");
+      throw noMemory;
+    },
+    grow: () => undefined,
+    timeout: () => new Error("not expected"),
+  };
+  const failure = failureOf(transport.request(request({ memory })));
+  await expect.poll(() => isWaiting).toBe(true);
+  await clock.advance(10_000);
+  expect(await failure).toBe(noMemory);
+});
+
+test("a body that keeps its memory for 30 s fails with the error of the memory", async () => {
+  const { transport, clock } = await serve((response) => {
+    response.writeHead(200, { "content-length": "100" });
+    response.write("{");
+  });
+  const late = new TransientError("list_no_dup", "timeout");
+  const lengths: number[] = [];
+  const memory = {
+    reserve: () => Promise.resolve(),
+    grow: (length: number) => lengths.push(length),
+    timeout: () => late,
+  };
+  const failure = failureOf(transport.request(request({ memory, deadlineMs: 60_000 })));
+  await expect.poll(() => lengths).toEqual([1]);
+  await clock.advance(30_000);
+  expect(await failure).toBe(late);
+});
+
+test("a response that ends while it waits for memory fails when the memory is taken", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { server, transport } = await serve((response) => {
+    response.writeHead(200, { "content-length": "100" });
+    response.write("{");
+  });
+  let isWaiting = false;
+  const memory = {
+    reserve: () => ((isWaiting = true), promise),
+    grow: () => undefined,
+    timeout: () => new Error("not expected"),
+  };
+  let isSettled = false;
+  const failure = failureOf(transport.request(request({ memory })));
+  void failure.then(() => (isSettled = true));
+  await expect.poll(() => isWaiting).toBe(true);
+  await server[Symbol.asyncDispose]();
+  expect(isSettled).toBe(false);
+  resolve();
+  expect(await failure).toMatchObject({ kind: "transient", code: "reset" });
+});
+
+test("requests one after the other share a socket", async () => {
+  const { server, transport } = await serve(json({}));
+  for (let count = 0; count < 20; count += 1) await transport.request(request());
+  expect(server.requests).toHaveLength(20);
+  expect(server.sockets).toBe(1);
 });
