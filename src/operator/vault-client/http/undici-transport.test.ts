@@ -14,7 +14,6 @@ import {
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { Redacted } from "../../../lib/redacted.ts";
-import { TransientError } from "../vault-error.ts";
 import { UndiciTransport, type UndiciTransportOptions } from "./undici-transport.ts";
 import type { VaultRequest, VaultTransport } from "./vault-transport.ts";
 
@@ -338,87 +337,6 @@ test.each(["", "canary", "-----BEGIN CERTIFICATE-----\nY2FuYXJ5\n-----END CERTIF
     });
   },
 );
-
-test("the body of a list is read when there is memory for it, and not before", async () => {
-  const body = "x".repeat(1024 * 1024);
-  const { server, transport } = await serve(raw(body, 200, { "content-length": `${body.length}` }));
-  server.on(operationPath.expose, raw(body));
-  const announced: unknown[] = [];
-  const lengths: number[] = [];
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const memory = {
-    reserve: (length: number | undefined) => (announced.push(length), promise),
-    grow: (length: number) => lengths.push(length),
-    timeout: () => new Error("not expected"),
-  };
-  const response = transport.request(request({ maxBytes: body.length, memory }));
-  await expect.poll(() => announced).toEqual([body.length]);
-  // Another body, requested later, arrives first.
-  await transport.request(request({ operation: "expose", maxBytes: body.length }));
-  expect(lengths).toEqual([]);
-  resolve();
-  expect((await response).body.byteLength).toBe(body.length);
-  expect(lengths.at(-1)).toBe(body.length);
-});
-
-test("a deadline that passes while a body waits for memory is a lack of memory", async () => {
-  const { transport, clock } = await serve(json({ secrets: [] }));
-  const noMemory = new TransientError("list_no_dup", "no_memory");
-  let isWaiting = false;
-  const memory = {
-    reserve: async (_: number | undefined, signal: AbortSignal) => {
-      isWaiting = true;
-      await once(signal, "abort");
-      throw noMemory;
-    },
-    grow: () => undefined,
-    timeout: () => new Error("not expected"),
-  };
-  const failure = failureOf(transport.request(request({ memory })));
-  await expect.poll(() => isWaiting).toBe(true);
-  await clock.advance(10_000);
-  expect(await failure).toBe(noMemory);
-});
-
-test("a body that keeps its memory for 30 s fails with the error of the memory", async () => {
-  const { transport, clock } = await serve((response) => {
-    response.writeHead(200, { "content-length": "100" });
-    response.write("{");
-  });
-  const late = new TransientError("list_no_dup", "timeout");
-  const lengths: number[] = [];
-  const memory = {
-    reserve: () => Promise.resolve(),
-    grow: (length: number) => lengths.push(length),
-    timeout: () => late,
-  };
-  const failure = failureOf(transport.request(request({ memory, deadlineMs: 60_000 })));
-  await expect.poll(() => lengths).toEqual([1]);
-  await clock.advance(30_000);
-  expect(await failure).toBe(late);
-});
-
-test("a response that ends while it waits for memory fails when the memory is taken", async () => {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const { server, transport } = await serve((response) => {
-    response.writeHead(200, { "content-length": "100" });
-    response.write("{");
-  });
-  let isWaiting = false;
-  const memory = {
-    reserve: () => ((isWaiting = true), promise),
-    grow: () => undefined,
-    timeout: () => new Error("not expected"),
-  };
-  let isSettled = false;
-  const failure = failureOf(transport.request(request({ memory })));
-  void failure.then(() => (isSettled = true));
-  await expect.poll(() => isWaiting).toBe(true);
-  await server[Symbol.asyncDispose]();
-  expect(isSettled).toBe(false);
-  resolve();
-  expect(await failure).toMatchObject({ kind: "transient", code: "reset" });
-});
 
 test("requests one after the other share a socket", async () => {
   const { server, transport } = await serve(json({}));
