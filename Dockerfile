@@ -9,9 +9,8 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json ./
-COPY .config/tsconfig.build.json .config/
 COPY src src
-COPY scripts/build.ts scripts/build-web.ts scripts/write-notices.ts scripts/
+COPY scripts/build.ts scripts/build-program.ts scripts/build-web.ts scripts/write-notices.ts scripts/
 COPY scripts/menu scripts/menu
 COPY scripts/supply scripts/supply
 RUN npm run build

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { terminalProgress } from "../test/lab/control-plane/progress.ts";
-import { checkOut } from "./operator/earlier-build.ts";
+import { build, checkOut } from "./operator/earlier-build.ts";
 import { measureSubjects } from "./operator/measure-subjects.ts";
 import { Samples } from "./operator/samples.ts";
 import { vaultsync } from "./operator/vaultsync-subject.ts";
@@ -20,9 +20,12 @@ const LIMITS: readonly (readonly [scenario: string, figure: string, limit: numbe
   ["b1", "status writes per resource", 1],
   ["b1", "reads of Secrets per resource", 1],
   ["b1", "reads of values per resource", 1],
+  ["b1", "KiB read per resource", 1.1],
+  ["b1", "KiB written per resource", 1.1],
   ["b3", "API writes per interval", 1],
   ["b5", "resident memory, MiB", 1.1],
   ["b5", "peak since the start, MiB", 1.15],
+  ["b5", "live heap, MiB", 1.1],
 ];
 const PLAIN = "share of the same writes";
 
@@ -31,7 +34,7 @@ const { values } = parseArgs({
     base: { type: "string", default: BASE },
     resources: { type: "string", default: "1000" },
     connections: { type: "string", default: "10" },
-    repeats: { type: "string", default: "3" },
+    repeats: { type: "string", default: "4" },
     output: { type: "string", default: "regression" },
     help: { type: "boolean" },
   },
@@ -40,26 +43,28 @@ if (values.help === true) {
   process.stdout
     .write(`Measure the operator next to an earlier revision of it, and fail if a figure became worse.
 
-npm run bench -- regression [--base REVISION] [--resources 1000] [--connections 10] [--repeats 3] [--output regression]
+npm run bench -- regression [--base REVISION] [--resources 1000] [--connections 10] [--repeats 4] [--output regression]
 
   --base         revision of this repository to compare with
   --resources    number of resources, and --connections: number of connections that share them
-  --repeats      number of repeats; the two programs are measured in turn within each
+  --repeats      number of repeats; within each, the two programs are measured in the other order
   --output       name of the result in bench/results
 `);
   process.exit(0);
 }
 
-terminalProgress().note(`checking out ${values.base}`);
+terminalProgress().note(`checking out and building ${values.base}`);
 await using base = await checkOut(values.base);
-const common = { mode: "list", profiles: undefined, asInPod: false } as const;
-const [now, before] = [vaultsync(common), vaultsync({ ...common, program: base.program })];
+const common = { mode: "list", profiles: undefined, asInPod: false, heap: true } as const;
+const now = vaultsync({ ...common, program: await build(), isPresent: true });
+const before = vaultsync({ ...common, program: base.program });
 const samples = new Samples();
 await measureSubjects(
   {
     subjects: [now, before],
     scenarios: new Set(["b0", "b1", "b3", "b5"]),
     repeats: Number(values.repeats),
+    warmUp: true,
     settings: {
       seconds: 15,
       vault: "server",

@@ -2,8 +2,8 @@ import { runAll, runNamed, type Menu } from "./menu/menu.ts";
 
 const menu: Menu = {
   program: {
-    description: "compiles the programs into dist",
-    node: ["node_modules/typescript/bin/tsc", "-p", ".config/tsconfig.build.json"],
+    description: "bundles the programs into dist",
+    node: ["scripts/build-program.ts"],
   },
   web: { description: "the web application, in dist/web", node: ["scripts/build-web.ts"] },
   notices: {

@@ -1,4 +1,9 @@
-import { cpuSeconds, groupCpuSeconds } from "./process-usage.ts";
+import {
+  cpuSeconds,
+  groupCpuSeconds,
+  type Transferred,
+  transferredBytes,
+} from "./process-usage.ts";
 import type { RunningSubject, Subject } from "./subject.ts";
 import type { Stage } from "./stage.ts";
 
@@ -18,6 +23,8 @@ export interface Costs {
   readonly vault: ReadonlyMap<string, number>;
   readonly vaultRequests: number;
   readonly cpuSeconds: number;
+  /** Bytes, with the files that it loads if the phase begins with the start of the process. */
+  readonly transferred: Transferred;
   /** CPU time of the API server, etcd and the controller manager. */
   readonly planeCpuSeconds: number;
 }
@@ -33,8 +40,11 @@ export async function beginCosts(
   const before = await stage.vaultRequests();
   const planeBefore = await groupCpuSeconds(stage.plane.processGroup);
   const cpuBefore = running === undefined ? 0 : await cpuSeconds(running.pid);
+  const bytesBefore =
+    running === undefined ? { read: 0, written: 0 } : await transferredBytes(running.pid);
   return async (now) => {
     const cpu = (await cpuSeconds(now.pid)) - cpuBefore;
+    const { read, written } = await transferredBytes(now.pid);
     const planeCpuSeconds = (await groupCpuSeconds(stage.plane.processGroup)) - planeBefore;
     const after = await stage.vaultRequests();
     const vault = new Map([...after].map(([key, count]) => [key, count - (before.get(key) ?? 0)]));
@@ -56,6 +66,7 @@ export async function beginCosts(
       vault,
       vaultRequests: [...vault.values()].reduce((sum, requests) => sum + requests, 0),
       cpuSeconds: cpu,
+      transferred: { read: read - bytesBefore.read, written: written - bytesBefore.written },
       planeCpuSeconds,
     };
   };

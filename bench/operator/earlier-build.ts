@@ -9,15 +9,15 @@ const root = join(import.meta.dirname, "../..");
 
 const lockFile = (of: string): Promise<string> => readFile(join(of, "package-lock.json"), "utf8");
 
-/** The sources of an earlier revision, in a directory that disposing it removes. */
+/** The build of an earlier revision, in a directory that disposing it removes. */
 export interface EarlierBuild extends AsyncDisposable {
   /** Path of its program. */
   readonly program: string;
 }
 
 /**
- * Checks a revision out in a temporary directory and installs its packages; it shares the packages
- * of this checkout if both have the same lock file.
+ * Checks a revision out in a temporary directory, installs its packages and builds it; it shares
+ * the packages of this checkout if both have the same lock file.
  * @throws Error if the repository lacks the revision
  */
 export async function checkOut(revision: string): Promise<EarlierBuild> {
@@ -39,9 +39,16 @@ export async function checkOut(revision: string): Promise<EarlierBuild> {
   if ((await lockFile(sources)) === (await lockFile(root)))
     await symlink(join(root, "node_modules"), join(sources, "node_modules"));
   else await run("npm", ["ci", "--no-audit", "--no-fund"], { cwd: sources });
+  const program = await build(sources);
   const done = undo.move();
   return {
-    program: join(sources, "src/main.ts"),
+    program,
     [Symbol.asyncDispose]: () => done.disposeAsync(),
   };
+}
+
+/** Builds the programs of a checkout, as the image contains them, and returns the path of `main.js`. */
+export async function build(checkout = root): Promise<string> {
+  await run("npm", ["run", "build", "--", "program"], { cwd: checkout });
+  return join(checkout, "dist/main.js");
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { FaultProxy, type Fault } from "../../test/lab/real/fault-proxy.ts";
 import { Content } from "./content.ts";
 import { ReadyWatch } from "./ready-watch.ts";
-import type { Samples } from "./samples.ts";
+import { Samples } from "./samples.ts";
 import type { Scenario, Scene, Settings } from "./scene.ts";
 import { changes } from "./scenarios/changes.ts";
 import { failover } from "./scenarios/failover.ts";
@@ -31,6 +31,11 @@ export interface Run {
   readonly subjects: readonly Subject[];
   readonly scenarios: ReadonlySet<string>;
   readonly repeats: number;
+  /**
+   * Starts the first subject once more before the repeats, without a record: the first start on a
+   * new API server is slower.
+   */
+  readonly warmUp?: boolean;
   readonly settings: Settings;
   readonly samples: Samples;
   /** Called after each measurement: an interrupted run has a result. */
@@ -58,34 +63,41 @@ export async function measureSubjects(
   const content = await Content.fill(stage, resources, connections);
   stage.progress.note(`${resources} secrets of ${connections} accounts are in the vault`);
   for (const subject of run.subjects) await subject.prepare(stage);
+  const common = { stage, content, proxy, restoreVault, settings };
+  if (run.warmUp === true)
+    await measureSubject(
+      { ...run, scenarios: new Set() },
+      { ...common, rawRate: undefined, samples: new Samples() },
+      run.subjects[0],
+    );
   for (let repeat = 1; repeat <= run.repeats; repeat += 1) {
     const isRaw = run.scenarios.has("b0");
     const rawRate = isRaw ? await measureRawWrites(stage, samples, resources) : undefined;
-    for (const subject of run.subjects) {
+    // In turn: what comes later finds more objects and a warmer API server.
+    const subjects = repeat % 2 === 1 ? run.subjects : run.subjects.toReversed();
+    for (const subject of subjects) {
       stage.progress.note(
         `repeat ${repeat} of ${run.repeats}: ${subject.label}, ${resources} resources, ${connections} connections`,
       );
-      const namespace = await stage.plane.createNamespace("subject");
-      await using targets = await SecretWatch.start(stage.plane.access, namespace);
-      await using ready = await ReadyWatch.start(stage.plane.access, subject.kind, namespace);
-      const common = {
-        stage,
-        content,
-        proxy,
-        restoreVault,
-        settings,
-        rawRate,
-        samples,
-        coldStart: {},
-      };
-      await measureSubject(run, { ...common, subject, namespace, targets, ready });
+      await measureSubject(run, { ...common, rawRate, samples }, subject);
       await run.onProgress();
     }
   }
 }
 
-async function measureSubject(run: Run, scene: Scene): Promise<void> {
-  const { stage, subject, namespace, content, proxy } = scene;
+type Common = Omit<Scene, "coldStart" | "subject" | "namespace" | "targets" | "ready">;
+
+async function measureSubject(
+  run: Run,
+  common: Common,
+  subject: Subject | undefined,
+): Promise<void> {
+  if (subject === undefined) return;
+  const { stage, content, proxy } = common;
+  const namespace = await stage.plane.createNamespace("subject");
+  await using targets = await SecretWatch.start(stage.plane.access, namespace);
+  await using ready = await ReadyWatch.start(stage.plane.access, subject.kind, namespace);
+  const scene = { ...common, coldStart: {}, subject, namespace, targets, ready };
   await subject.create(stage, { namespace, content, url: proxy.url });
   let running = await coldStart(scene);
   try {

@@ -71,3 +71,16 @@ export async function residentMiB(pid: number): Promise<Memory> {
     Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "mu").exec(status)?.[1]) / 1024;
   return { now: field("VmRSS"), anonymous: field("RssAnon"), peak: field("VmHWM") };
 }
+
+/** Bytes that a process has read and written since its start, from and to sockets and files. */
+export interface Transferred {
+  readonly read: number;
+  readonly written: number;
+}
+
+export async function transferredBytes(pid: number): Promise<Transferred> {
+  const io = await readFile(`/proc/${pid}/io`, "utf8");
+  const field = (name: string): number =>
+    Number(new RegExp(`^${name}: (\\d+)$`, "mu").exec(io)?.[1]);
+  return { read: field("rchar"), written: field("wchar") };
+}

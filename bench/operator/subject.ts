@@ -18,6 +18,8 @@ export interface RunningSubject extends AsyncDisposable {
    * absent if only its requests show that.
    */
   readonly isQuiet?: (content: Content) => Promise<boolean>;
+  /** Returns the size of the heap after a collection, in MiB; absent if it is not measured. */
+  readonly liveHeapMiB?: (() => Promise<number>) | undefined;
 }
 
 /** An operator, or a mode of one, that is measured. */

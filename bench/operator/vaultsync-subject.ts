@@ -1,3 +1,4 @@
+import type { OperatorProcess } from "../../test/lab/real/processes/operator-process.ts";
 import { OPERATOR_USER } from "../../test/lab/real/world.ts";
 import { accountOf } from "./content.ts";
 import { workOf, type Stage } from "./stage.ts";
@@ -12,10 +13,32 @@ export interface Variant {
   readonly mode: "list" | "per-key";
   /** `main.js` of another build, measured as `before`. */
   readonly program?: string;
+  /** Measures that program as the present one. */
+  readonly isPresent?: boolean;
   /** Directory for a CPU profile of each process that ends. */
   readonly profiles: string | undefined;
   /** Runs it with the ServiceAccount and the memory of a pod. */
   readonly asInPod: boolean;
+  /** Measures its live heap. */
+  readonly heap?: boolean;
+}
+
+/** Prints the size of the heap after a collection whenever the process receives SIGUSR2. */
+const PRINT_HEAP = `process.on("SIGUSR2", () => (gc(), console.error("live heap: " + process.memoryUsage().heapUsed)));`;
+const HEAP_ARGS = [
+  "--expose-gc",
+  "--import",
+  `data:text/javascript,${encodeURIComponent(PRINT_HEAP)}`,
+];
+
+const printedHeaps = ({ stderr }: { readonly stderr: string }): string[] =>
+  Array.from(stderr.matchAll(/^live heap: (\d+)$/gmu), ([, bytes = ""]) => bytes);
+
+async function liveHeapMiB(operator: OperatorProcess): Promise<number> {
+  const before = printedHeaps(operator).length;
+  operator.signal("SIGUSR2");
+  const bytes = await operator.waitForOutput((output) => printedHeaps(output)[before]);
+  return Number(bytes) / 1024 / 1024;
 }
 
 /** Limit of the operator's memory in `deploy/base`, in MiB. */
@@ -28,7 +51,7 @@ export function vaultsync(variant: Variant): Subject {
     label: [
       "vaultsync",
       ...(mode === "list" ? [] : ["per key"]),
-      ...(program === undefined ? [] : ["before"]),
+      ...(program === undefined || variant.isPresent === true ? [] : ["before"]),
     ].join(" "),
     user: OPERATOR_USER,
     kind: "VaultSecret",
@@ -65,8 +88,11 @@ async function createKeys(stage: Stage, { namespace, content, url }: Work): Prom
 }
 
 async function start(stage: Stage, namespace: string, variant: Variant): Promise<RunningSubject> {
-  const { mode, program, profiles, asInPod } = variant;
-  const nodeArgs = profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`];
+  const { mode, program, profiles, asInPod, heap = false } = variant;
+  const nodeArgs = [
+    ...(heap ? HEAP_ARGS : []),
+    ...(profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`]),
+  ];
   const operator = await stage.operator([namespace], {
     nodeArgs,
     program,
@@ -77,6 +103,7 @@ async function start(stage: Stage, namespace: string, variant: Variant): Promise
     stop: (signal) => operator.stop(signal),
     isQuiet: async ({ names, connections }) =>
       (await workOf(operator, names.length, mode === "list" ? connections : names.length)).isQuiet,
+    liveHeapMiB: heap ? () => liveHeapMiB(operator) : undefined,
     [Symbol.asyncDispose]: () => operator[Symbol.asyncDispose](),
   };
 }

@@ -1,11 +1,14 @@
 import { readFileSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import { pathToFileURL } from "node:url";
 
-/**
- * Returns the version in package.json. Sources and build have the same relative path to that file.
- */
+const manifestPath = findPackageJSON(import.meta.url) ?? "package.json";
+
+/** The directory of package.json, for the sources and for the build alike. */
+export const packageRoot = new URL("./", pathToFileURL(manifestPath));
+
+/** Returns the version in package.json. */
 export function packageVersion(): string {
-  const manifest: { readonly version: string } = JSON.parse(
-    readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-  );
+  const manifest: { readonly version: string } = JSON.parse(readFileSync(manifestPath, "utf8"));
   return manifest.version;
 }

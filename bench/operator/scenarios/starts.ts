@@ -35,6 +35,8 @@ export async function coldStart(scene: Scene): Promise<RunningSubject> {
     "events per resource": costs.eventWrites / resources,
     "reads of Secrets per resource": costs.targetReads / resources,
     "reads of values per resource": requestsTo(costs, ...EXPOSES) / resources,
+    "KiB read per resource": costs.transferred.read / 1024 / resources,
+    "KiB written per resource": costs.transferred.written / 1024 / resources,
     "CPU s per 1,000 resources": (costs.cpuSeconds * 1_000) / resources,
     "CPU s of the control plane per 1,000 writes": (costs.planeCpuSeconds * 1_000) / writes,
   });

@@ -32,6 +32,7 @@ export const memory: Scenario = async (scene, running) => {
   const { stage, namespace, settings } = scene;
   await sleep(5_000);
   const { now, peak } = await residentMiB(running.pid);
+  const heap = await running.liveHeapMiB?.();
   const unrelated = Array.from({ length: settings.unrelated }, (_, index) =>
     unrelatedSecret(index),
   );
@@ -41,6 +42,7 @@ export const memory: Scenario = async (scene, running) => {
   record(scene, "b5", {
     "resident memory, MiB": now,
     "peak since the start, MiB": peak,
+    "live heap, MiB": heap,
     [`more with ${settings.unrelated} unrelated Secrets of 100 KB, MiB`]: more,
   });
   return running;

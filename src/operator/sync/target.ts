@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { API_GROUP } from "../api/kinds.ts";
 import {
   ADOPT_ANNOTATION,
@@ -92,7 +92,7 @@ export type TargetState =
 
 /** Returns a short digest of a JSON value. It is not keyed: do not use it for values of secrets. */
 export const shortDigest = (identity: readonly unknown[]): string =>
-  createHash("sha256").update(JSON.stringify(identity)).digest("base64url").slice(0, 16);
+  hash("sha256", JSON.stringify(identity), "base64url").slice(0, 16);
 
 /**
  * Returns a short digest that identifies an account of a vault. It covers the whole base URL,

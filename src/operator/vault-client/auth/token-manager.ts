@@ -141,7 +141,7 @@ export class TokenManager {
   }
 
   #renew(signal: AbortSignal): Promise<Token> {
-    return this.#flights.run("token", signal, async (shared) => {
+    return this.#flights.run("token", [signal], async (shared) => {
       const { source, scope, onChange } = this.#options;
       try {
         const token = await source.renew(this.#token, shared);

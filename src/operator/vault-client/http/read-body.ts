@@ -1,65 +1,168 @@
 import type { Dispatcher } from "undici";
-import { type Clock, yieldToEventLoop } from "../../../lib/clock.ts";
+import { type Clock, type Timer, yieldToEventLoop } from "../../../lib/clock.ts";
 import type { BodyMemory } from "./vault-transport.ts";
 
 /** Time in ms within which a body that takes memory arrives: others may wait for this memory. */
 const MAX_MEMORY_MS = 30_000;
 
-/** The memory that a body waits for, with the signal that ends the wait. */
-interface Waiting {
-  readonly memory: BodyMemory;
+/** The beginning of a response. */
+export interface ResponseHead {
+  readonly statusCode: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** Limits of one body. */
+interface BodyLimits {
+  readonly maxBytes: number;
+  /** The memory that the body waits for. */
+  readonly memory?: BodyMemory | undefined;
+}
+
+interface ReceiveOptions {
+  /** Returns the limits of the body. If it throws, the request fails with the error. */
+  readonly limitsOf: (head: ResponseHead) => BodyLimits;
   readonly clock: Clock;
+  /** Ends the request; the promise rejects with its reason. */
   readonly signal: AbortSignal;
 }
 
+interface Received extends ResponseHead {
+  /** `undefined` if the body is longer than its limit. */
+  readonly body: Uint8Array | undefined;
+}
+
 /**
- * Returns all bytes of a response, or `undefined` as soon as they exceed `maxBytes`: by the
- * announced length before reading, by counting while reading. Buffers at most `maxBytes` and one
- * chunk.
- * @throws the error of the body or of the memory
+ * Sends a request and returns its response with all bytes, or without them as soon as they exceed
+ * the limit: by the announced length before reading, by counting while reading. Buffers at most
+ * `maxBytes` and one chunk.
+ * @throws the reason of the signal, the error of `limitsOf` or of the memory, or undici's error
  */
-export async function readBody(
-  { headers, body }: Dispatcher.ResponseData,
-  maxBytes: number,
-  waiting?: Waiting,
-): Promise<Uint8Array | undefined> {
-  const announced = lengthIn(headers);
-  if (announced !== undefined && announced > maxBytes) {
-    discardBody(body);
-    return undefined;
+export async function receive(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  options: ReceiveOptions,
+): Promise<Received> {
+  options.signal.throwIfAborted();
+  const handler = new ResponseHandler(options);
+  dispatcher.dispatch(request, handler);
+  const response = await handler.result;
+  // undici offers the connection again in the next turn: a request that follows immediately would
+  // open another one.
+  await yieldToEventLoop();
+  return response;
+}
+
+/**
+ * Collects one response. undici's `request` makes a stream of each body and follows the signal with
+ * several listeners: for single values, that took more CPU time than to parse them.
+ */
+class ResponseHandler implements Dispatcher.DispatchHandler {
+  readonly result: Promise<Received>;
+  readonly #options: ReceiveOptions;
+  readonly #settle: Pick<PromiseWithResolvers<Received>, "resolve" | "reject">;
+  readonly #chunks: Uint8Array[] = [];
+  #length = 0;
+  #head: ResponseHead | undefined;
+  #limits: BodyLimits = { maxBytes: 0 };
+  #controller: Dispatcher.DispatchController | undefined;
+  #timer: Timer | undefined;
+  /** The body waits for memory: the promise settles when the memory knows whether it is taken. */
+  #isReserving = false;
+  #failure: Error | undefined;
+
+  constructor(options: ReceiveOptions) {
+    const { promise, ...settle } = Promise.withResolvers<Received>();
+    this.#options = options;
+    this.#settle = settle;
+    this.result = promise;
+    options.signal.addEventListener("abort", this.#abort, { once: true });
   }
-  try {
-    await waiting?.memory.reserve(announced, waiting.signal);
-    using _ = waiting?.clock.timer(MAX_MEMORY_MS, () => body.destroy(waiting.memory.timeout()));
-    return await readAll(body, maxBytes, waiting?.memory);
-  } catch (error) {
-    discardBody(body);
-    throw error;
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#options.signal.throwIfAborted();
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: ResponseHead["headers"],
+  ): void {
+    // An informational response precedes the real one.
+    if (statusCode < 200) return;
+    this.#head = { statusCode, headers };
+    this.#limits = this.#options.limitsOf(this.#head);
+    const { maxBytes, memory } = this.#limits;
+    const announced = lengthIn(headers);
+    if (announced !== undefined && announced > maxBytes) return this.#tooLong();
+    if (memory === undefined) return;
+    controller.pause();
+    this.#isReserving = true;
+    memory.reserve(announced, this.#options.signal).then(
+      () => this.#reserved(controller, memory),
+      (error: Error) => {
+        this.#isReserving = false;
+        this.#fail(error);
+      },
+    );
+  }
+
+  #reserved(controller: Dispatcher.DispatchController, memory: BodyMemory): void {
+    this.#isReserving = false;
+    if (this.#failure !== undefined) return this.#fail(this.#failure);
+    const expire = (): void => this.#fail(memory.timeout());
+    this.#timer = this.#options.clock.timer(MAX_MEMORY_MS, expire);
+    controller.resume();
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    const { maxBytes, memory } = this.#limits;
+    this.#length += chunk.byteLength;
+    if (this.#length > maxBytes) return this.#tooLong();
+    memory?.grow(this.#length);
+    this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#end();
+    const { resolve, reject } = this.#settle;
+    if (this.#head === undefined) return;
+    const head = this.#head;
+    joinChunks(this.#chunks, this.#length).then((body) => resolve({ ...head, body }), reject);
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(error);
+  }
+
+  /** While the body waits for memory, the memory reports the end of the signal. */
+  readonly #abort = (): void => {
+    if (!this.#isReserving) this.#fail(this.#options.signal.reason);
+  };
+
+  /** Ends the request, and with it the connection. */
+  #fail(error: Error): void {
+    this.#failure = error;
+    if (this.#isReserving) return;
+    this.#end();
+    this.#settle.reject(error);
+    this.#controller?.abort(error);
+  }
+
+  #tooLong(): void {
+    if (this.#head !== undefined) this.#settle.resolve({ ...this.#head, body: undefined });
+    this.#fail(new RangeError("the body is too long"));
+  }
+
+  #end(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#options.signal.removeEventListener("abort", this.#abort);
   }
 }
 
-function lengthIn(headers: Dispatcher.ResponseData["headers"]): number | undefined {
+function lengthIn(headers: ResponseHead["headers"]): number | undefined {
   const announced = Number(headers["content-length"] ?? Number.NaN);
   return Number.isSafeInteger(announced) && announced >= 0 ? announced : undefined;
-}
-
-async function readAll(
-  body: Dispatcher.ResponseData["body"],
-  maxBytes: number,
-  memory: BodyMemory | undefined,
-): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    length += chunk.byteLength;
-    if (length > maxBytes) {
-      discardBody(body);
-      return undefined;
-    }
-    memory?.grow(length);
-    chunks.push(chunk);
-  }
-  return joinChunks(chunks, length);
 }
 
 /** Number of bytes that are copied in one turn of the event loop: some 3 ms. */
@@ -84,9 +187,4 @@ export async function joinChunks(
     await yieldToEventLoop();
   }
   return joined;
-}
-
-/** Aborts the response and ignores the error that this abort causes. */
-export function discardBody(body: Dispatcher.ResponseData["body"]): void {
-  body.once("error", () => undefined).destroy();
 }

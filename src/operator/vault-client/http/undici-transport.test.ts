@@ -338,24 +338,9 @@ test.each(["", "canary", "-----BEGIN CERTIFICATE-----\nY2FuYXJ5\n-----END CERTIF
   },
 );
 
-test("the body of a list is read when there is memory for it, and not before", async () => {
-  const body = "x".repeat(1024 * 1024);
-  const { server, transport } = await serve(raw(body, 200, { "content-length": `${body.length}` }));
-  server.on(operationPath.expose, raw(body));
-  const announced: unknown[] = [];
-  const lengths: number[] = [];
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const memory = {
-    reserve: (length: number | undefined) => (announced.push(length), promise),
-    grow: (length: number) => lengths.push(length),
-    timeout: () => new Error("not expected"),
-  };
-  const response = transport.request(request({ maxBytes: body.length, memory }));
-  await expect.poll(() => announced).toEqual([body.length]);
-  // Another body, requested later, arrives first.
-  await transport.request(request({ operation: "expose", maxBytes: body.length }));
-  expect(lengths).toEqual([]);
-  resolve();
-  expect((await response).body.byteLength).toBe(body.length);
-  expect(lengths.at(-1)).toBe(body.length);
+test("requests one after the other share a socket", async () => {
+  const { server, transport } = await serve(json({}));
+  for (let count = 0; count < 20; count += 1) await transport.request(request());
+  expect(server.requests).toHaveLength(20);
+  expect(server.sockets).toBe(1);
 });

@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext } from "node:tls";
-import { errors, Pool, type Dispatcher } from "undici";
+import { errors, Pool } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
 import { Deadline } from "../../lib/deadline.ts";
 import { codeOf } from "../../../lib/error-code.ts";
@@ -13,7 +13,7 @@ import {
   UnexpectedResponse,
   type VaultError,
 } from "../vault-error.ts";
-import { discardBody, readBody } from "./read-body.ts";
+import { receive, type ResponseHead } from "./read-body.ts";
 import { jsonContent, uploadContent } from "./request-content.ts";
 import { AddressRefusedError, policyLookup, refusalOf, type HostPolicy } from "./host-policy.ts";
 import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transport.ts";
@@ -43,10 +43,13 @@ export interface UndiciTransportOptions {
  */
 export class UndiciTransport implements VaultTransport {
   readonly #options: UndiciTransportOptions;
+  /** The path of the base address. */
+  readonly #base: string;
   #pool: Pool | NoPool;
 
   constructor(options: UndiciTransportOptions) {
     this.#options = options;
+    this.#base = (URL.parse(options.url)?.pathname ?? "").replace(/\/$/, "");
     this.#pool = open(options, options.ca);
   }
 
@@ -63,7 +66,8 @@ export class UndiciTransport implements VaultTransport {
     if (!(this.#pool instanceof Pool)) throw new RefusedError(operation, this.#pool.refused);
     using deadline = new Deadline(this.#options.clock, request.deadlineMs, signal);
     try {
-      return await post(this.#pool, this.#options, request, deadline.signal);
+      const { clock } = this.#options;
+      return await post(this.#pool, { base: this.#base, clock }, request, deadline.signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (isVaultError(error)) throw error;
@@ -133,10 +137,6 @@ function trust(ca: string | undefined): SecureContext {
   return createSecureContext({ minVersion: "TLSv1.2", ca: certificates });
 }
 
-function path(base: string, operation: Operation): string {
-  return new URL(base).pathname.replace(/\/$/, "") + operationPath[operation];
-}
-
 function requestHeaders(request: VaultRequest): Record<string, string> {
   const { operation, token, ifNoneMatch, waitSeconds } = request;
   return {
@@ -154,7 +154,7 @@ function requestHeaders(request: VaultRequest): Record<string, string> {
 
 async function post(
   pool: Pool,
-  { url: base, clock }: UndiciTransportOptions,
+  { base, clock }: { readonly base: string; readonly clock: Clock },
   request: VaultRequest,
   signal: AbortSignal,
 ): Promise<VaultResponse> {
@@ -162,22 +162,23 @@ async function post(
   const { headers, body: content } = upload
     ? uploadContent(upload, request.body)
     : jsonContent(request.body);
-  const response = await pool.request({
-    method: "POST",
-    path: path(base, operation),
-    headers: { ...headers, ...requestHeaders(request) },
-    body: content,
-    signal,
-  });
-  const success = response.statusCode < 300;
-  if (success && isEncoded(response)) {
-    discardBody(response.body);
-    throw new UnexpectedResponse(operation, "content-encoding");
-  }
-  const body = success
-    ? await readBody(response, maxBytes, memory && { memory, clock, signal })
-    : await readBody(response, MAX_ERROR_BYTES);
-  if (success && body === undefined) throw tooLong(operation, maxBytes);
+  const limitsOf = (head: ResponseHead) => {
+    if (!isSuccess(head)) return { maxBytes: MAX_ERROR_BYTES };
+    if (isEncoded(head)) throw new UnexpectedResponse(operation, "content-encoding");
+    return { maxBytes, memory };
+  };
+  const response = await receive(
+    pool,
+    {
+      method: "POST",
+      path: base + operationPath[operation],
+      headers: { ...headers, ...requestHeaders(request) },
+      body: content,
+    },
+    { limitsOf, clock, signal },
+  );
+  const { body } = response;
+  if (isSuccess(response) && body === undefined) throw tooLong(operation, maxBytes);
   return {
     status: response.statusCode,
     body: body ?? new Uint8Array(),
@@ -185,7 +186,9 @@ async function post(
   };
 }
 
-function isEncoded({ headers }: Dispatcher.ResponseData): boolean {
+const isSuccess = ({ statusCode }: ResponseHead): boolean => statusCode < 300;
+
+function isEncoded({ headers }: ResponseHead): boolean {
   const encoding = joined(headers["content-encoding"]);
   return encoding !== undefined && encoding !== "" && encoding.toLowerCase() !== "identity";
 }

@@ -97,8 +97,8 @@ export class VaultValues implements Disposable {
     fetch: (signal: AbortSignal) => Promise<Fetched>,
   ): Promise<EntryBytes> {
     const { cache, observer } = this.#options;
-    const either = AbortSignal.any([signal, this.#closing.signal]);
-    either.throwIfAborted();
+    const signals = [signal, this.#closing.signal];
+    for (const each of signals) each.throwIfAborted();
     const cached = cache.get(key);
     observer.valueCacheRead(cached !== undefined);
     if (cached) return { bytes: cached, version: key.version };
@@ -107,7 +107,7 @@ export class VaultValues implements Disposable {
     const revision = this.#revision;
     const { bytes, version } = await this.#flights.run(
       `${entry} ${revision}`,
-      either,
+      signals,
       async (shared) => {
         try {
           const fetched = await fetch(shared);

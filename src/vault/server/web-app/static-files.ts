@@ -5,9 +5,10 @@ import type { VaultContext } from "../context.ts";
 import { pageOf, servePage } from "./page.ts";
 import { pageHeaders } from "./page-headers.ts";
 import { codeOf } from "../../../lib/error-code.ts";
+import { packageRoot } from "../../../lib/package-version.ts";
 
-/** Output directory of `npm run build -- web`, relative to the sources and to the build alike. */
-const builtDirectory = new URL("../../../../dist/web/", import.meta.url);
+/** Output directory of `npm run build -- web`. */
+const builtDirectory = new URL("dist/web/", packageRoot);
 const NOT_BUILT =
   "The web application is not built: run `npm run build -- web`, then restart the server.\n";
 
