@@ -312,7 +312,7 @@ export class SimulatedOperator implements AsyncDisposable {
           await this.clock.sleep(apiLatencyMs, request.signal);
       },
       respond: (request) => this.network.respond?.(request),
-      watchLagMs: () => this.network.watchLagMs?.() ?? apiLatencyMs,
+      watchLagMs: (request) => this.network.watchLagMs?.(request) ?? apiLatencyMs,
     };
   }
 }

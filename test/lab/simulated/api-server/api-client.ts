@@ -49,7 +49,7 @@ export interface Network {
   send?(request: ApiRequest): void | Promise<void>;
   respond?(request: ApiRequest): void | Promise<void>;
   /** Returns the time between a change and its event on a new watch, in milliseconds. */
-  watchLagMs?(): number;
+  watchLagMs?(request: Pick<ApiRequest, "resource">): number;
 }
 
 export interface ApiClientOptions extends Partial<Caller> {
@@ -123,7 +123,7 @@ export class ApiClient implements FencedKubeApi {
     options: WatchOptions,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent> {
-    const lagMs = this.#network.watchLagMs?.() ?? 0;
+    const lagMs = this.#network.watchLagMs?.({ resource }) ?? 0;
     const watch = await this.#request("watch", "watch", resource, options, signal, () => {
       const { clock, version } = this.#server;
       return this.#server

@@ -41,8 +41,7 @@ function testsOf(
 function labelTest(term: string): Test {
   const [, name = "", operator, value] = /^(!?[^=!]+)(==|!=|=)?(.*)$/.exec(term) ?? [];
   const labelName = name.replace("!", "");
-  const label = (object: KubeObject): string | undefined =>
-    object.metadata.labels?.[labelName];
+  const label = (object: KubeObject): string | undefined => object.metadata.labels?.[labelName];
   if (operator === undefined)
     return (object) => (label(object) === undefined) === name.startsWith("!");
   return (object) => (label(object) === value) === (operator !== "!=");
