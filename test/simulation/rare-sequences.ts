@@ -83,7 +83,7 @@ function otherConnection(random: Random, pick: Pick): Command[] {
     former.write(EXPIRING, { minutes: 4 }),
     former.connection(interval),
     former.resource({
-      data: [STEADY, EXPIRING].map((key) => ({ secretKey: key, remoteRef: { key } })),
+      data: [STEADY, EXPIRING].map((key, at) => ({ secretKey: `k${at + 1}`, remoteRef: { key } })),
     }),
     advance(60_000 + random() * 60_000),
     { type: "vault-fault", vault: other, fault: "unreachable", share: 1 },
