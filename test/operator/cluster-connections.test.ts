@@ -270,7 +270,7 @@ test("what a rule finds is read only as far as the access allows, also if it cha
 test("the access of a new spec does not count for the account of the one before", async () => {
   await using scene = await sceneWith({});
   scene.network = {
-    send: ({ resource }, signal) =>
+    send: ({ resource, signal }) =>
       resource === CONFIG_MAPS ? scene.clock.sleep(10_000, signal) : undefined,
   };
   const email = accountOf({ name: "narrow" });

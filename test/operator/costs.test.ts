@@ -63,7 +63,7 @@ test("a target that the watch shows before the response to its POST is reconcile
   const { scene } = start();
   scene.network = {
     watchLagMs: () => 1,
-    respond: ({ verb, resource }, signal) =>
+    respond: ({ verb, resource, signal }) =>
       verb === "create" && resource.plural === "secrets"
         ? scene.clock.sleep(50, signal)
         : undefined,

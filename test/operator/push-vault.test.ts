@@ -7,7 +7,7 @@ test("an operator that dies between the push and its status does not push again"
   await using scene = await SimulatedWorld.forPushes();
   scene.pushes.source({ password: "one" });
   scene.network = {
-    send: ({ verb, resource }, signal) =>
+    send: ({ verb, resource, signal }) =>
       verb === "update" && resource.plural === "vaultpushes"
         ? scene.clock.sleep(600_000, signal)
         : undefined,

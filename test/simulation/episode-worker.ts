@@ -2,7 +2,9 @@ import { parentPort, workerData } from "node:worker_threads";
 import { plant } from "./planted-bugs.ts";
 import type { RunEpisode } from "./simulate.ts";
 
-// The code of an EpisodeThread.
+// The code of an EpisodeThread. Most errors are simulated faults, whose stacks nothing shows; a
+// replay shows the one of an exception.
+Error.stackTraceLimit = 0;
 if (typeof workerData === "string") plant(workerData);
 // After the bug was planted.
 const { randomEpisode } = await import("./simulate.ts");

@@ -1,7 +1,7 @@
 import type { Random } from "../../src/lib/random.ts";
 import { KubeError } from "../../src/operator/kube/kube-error.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
-import type { Network } from "../lab/simulated/api-server/api-client.ts";
+import type { ApiRequest, Network } from "../lab/simulated/api-server/api-client.ts";
 import { StatusError } from "../lab/simulated/api-server/status-error.ts";
 import type { VaultNetwork } from "../lab/simulated/vault/in-memory-transport.ts";
 import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
@@ -74,37 +74,33 @@ export function apiNetwork(
   /**
    * A request whose process is suspended on the way is lost: no fence of the process could stop it.
    */
-  const delay = async (ms: number, operation: string, signal: AbortSignal): Promise<void> => {
+  const delay = async (ms: number, request: ApiRequest): Promise<void> => {
     const start = clock.monotonic();
-    await clock.sleep(ms, signal);
-    if (clock.monotonic() - start > ms + 1_000)
-      throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNRESET" });
+    await clock.sleep(ms, request.signal);
+    if (clock.monotonic() - start > ms + 1_000) throw unavailable(request, "ECONNRESET");
   };
   return {
     running: () => clock.running(),
-    async send({ verb, resource }, signal) {
-      const operation = `${verb} ${resource.plural}`;
+    async send(request) {
       onSend();
-      if (occurs("slow")) await delay(1 + random() * 20_000, operation, signal);
-      else if (random() < 0.1) await delay(1 + random() * 50, operation, signal);
-      if (occurs("refused"))
-        throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNREFUSED" });
+      if (occurs("slow")) await delay(1 + random() * 20_000, request);
+      else if (random() < 0.1) await delay(1 + random() * 50, request);
+      if (occurs("refused")) throw unavailable(request, "ECONNREFUSED");
       if (occurs("throttled")) throw new StatusError(429, "TooManyRequests", "", [], 2);
       if (occurs("unavailable")) throw new StatusError(503, "ServiceUnavailable");
-      if (occurs("timeout")) await clock.sleep(60_000, signal);
+      if (occurs("timeout")) await clock.sleep(60_000, request.signal);
     },
-    async respond({ verb, resource }, signal) {
-      if (random() < 0.1) await clock.sleep(1 + random() * 50, signal);
+    async respond(request) {
+      if (random() < 0.1) await clock.sleep(1 + random() * 50, request.signal);
       await clock.running();
-      if (occurs("lost-response"))
-        throw new KubeError({
-          kind: "Unavailable",
-          operation: `${verb} ${resource.plural}`,
-          reason: "ECONNRESET",
-        });
+      if (occurs("lost-response")) throw unavailable(request, "ECONNRESET");
     },
     watchLagMs: () => Math.floor(random() * faults.watchLagMs),
   };
+}
+
+function unavailable({ verb, resource }: ApiRequest, reason: string): KubeError {
+  return new KubeError({ kind: "Unavailable", operation: `${verb} ${resource.plural}`, reason });
 }
 
 /** Returns the network of one process to the vault `name`. */

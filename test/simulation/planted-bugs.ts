@@ -72,7 +72,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     ],
   },
   "no wake-up after a change in the vault": {
-    invariants: ["I5", "I9"],
+    invariants: ["I5", "I9", "I19"],
     changes: [
       {
         file: "controllers/sync/sync-controller.ts",

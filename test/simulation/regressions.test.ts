@@ -125,4 +125,22 @@ describe("the operator converges after what the simulation has found:", () => {
     const endsWithRestart = 2;
     expect(await runEpisode(endsWithRestart, commands)).toBeUndefined();
   });
+
+  // No bug: the key was expected to follow a version that its rule does not find.
+  test("a name loses the metadata of its rule in the list that shows another new name", async () => {
+    const metadata = { environment_type: "prod" };
+    const write: Command = { type: "write-secret", ...ENTRY };
+    const commands: Command[] = [
+      connection(),
+      { ...write, name: "s2", metadata },
+      resource("alpha", {
+        data: undefined,
+        dataFrom: [{ find: { name: { regexp: "^s" }, metadata } }],
+      }),
+      advance(300_000),
+      { ...write, name: "s2", metadata: { environment_type: "test" } },
+      { ...write, name: "s1", metadata },
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
 });

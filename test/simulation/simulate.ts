@@ -2,6 +2,7 @@ import { seededRandom } from "../lab/seeded-random.ts";
 import { type Command, perform } from "./commands.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
 import { randomCommands } from "./random-commands.ts";
+import { withRareSequences } from "./rare-sequences.ts";
 import { withTopology } from "./random-topology.ts";
 import { checkForcedSyncs } from "./forced-sync.ts";
 import { settle } from "./convergence.ts";
@@ -105,7 +106,7 @@ export function commandsOf(seed: number, steps: number): Command[] {
   const connected = hasClusterConnections(seed)
     ? withClusterConnections(commands, seededRandom(-seed))
     : commands;
-  return withTopology(connected, seed);
+  return withRareSequences(withTopology(connected, seed), seed);
 }
 
 /** Returns the seed of an episode, counted from 0, of a run with `seed`. */

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { recordingLogger } from "../../../test/lab/assertions/recording-logger.ts";
 import { seededRandom } from "../../../test/lab/seeded-random.ts";
 import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
-import { ApiClient } from "../../../test/lab/simulated/api-server/api-client.ts";
+import { ApiClient, type ApiRequest } from "../../../test/lab/simulated/api-server/api-client.ts";
 import { InMemoryApiServer } from "../../../test/lab/simulated/api-server/in-memory-api-server.ts";
 import type { WriteFence } from "../kube/client/kube-api.ts";
 import { LEASES } from "../kube/resource.ts";
@@ -27,7 +27,7 @@ class Replica {
   constructor(server: InMemoryApiServer, name: string, shards: number, latencyMs: () => number) {
     this.name = name;
     this.shards = shards;
-    const pass = (_: unknown, signal: AbortSignal): Promise<void> => {
+    const pass = ({ signal }: ApiRequest): Promise<void> => {
       if (!this.#killed) return server.clock.sleep(latencyMs(), signal);
       return new Promise((_resolve, reject) =>
         signal.addEventListener("abort", () => reject(signal.reason), { once: true }),

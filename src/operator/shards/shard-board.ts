@@ -25,13 +25,17 @@ export class ShardBoard {
 
   /** Replaces the content by a complete list. */
   update(leases: readonly KubeObject[]): void {
-    this.#records.clear();
+    const names = new Set(leases.map(({ metadata }) => metadata.name));
+    for (const name of this.#records.keys()) if (!names.has(name)) this.#records.delete(name);
     for (const lease of leases) this.add(lease);
   }
 
   /** Adds or replaces one Lease. */
   add(lease: KubeObject): void {
-    const { name } = lease.metadata;
+    const { name, resourceVersion } = lease.metadata;
+    const known = this.#records.get(name);
+    // Between two renewals many lists show the same Lease.
+    if (known !== undefined && known.object.metadata.resourceVersion === resourceVersion) return;
     const record = readLease(lease);
     this.#records.set(name, record);
     this.#observer(record).idleMs(record);

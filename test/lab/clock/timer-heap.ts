@@ -1,16 +1,42 @@
+import type { Timer } from "../../../src/lib/clock.ts";
+
 /** A timer that fires at `at`; equal times in the order of creation. */
-export interface PendingTimer {
+export class PendingTimer implements Timer {
   readonly at: number;
   readonly order: number;
   readonly fire: () => void;
-  disposed: boolean;
+  disposed = false;
+  readonly #heap: TimerHeap;
+
+  constructor(heap: TimerHeap, at: number, order: number, fire: () => void) {
+    this.#heap = heap;
+    this.at = at;
+    this.order = order;
+    this.fire = fire;
+  }
+
+  [Symbol.dispose](): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    this.#heap.disposed();
+  }
 }
 
+/** Number of timers below which the disposed ones are not worth a search. */
+const FEW = 64;
+
 /**
- * The pending timers, the next one first (a binary heap). Disposed ones stay until they are first.
+ * The pending timers, the next one first (a binary heap). Disposed ones stay until they are first
+ * or the majority.
  */
 export class TimerHeap {
-  readonly #heap: PendingTimer[] = [];
+  #heap: PendingTimer[] = [];
+  #pending = 0;
+
+  /** Number of timers that were not disposed. */
+  get pending(): number {
+    return this.#pending;
+  }
 
   /** Returns the next timer, and forgets the disposed ones before it. */
   get first(): PendingTimer | undefined {
@@ -18,15 +44,26 @@ export class TimerHeap {
     return this.#heap[0];
   }
 
-  push(timer: PendingTimer): void {
+  push(timer: PendingTimer): PendingTimer {
     const heap = this.#heap;
+    this.#pending += 1;
     let index = heap.push(timer) - 1;
     while (index > 0) {
       const parent = (index - 1) >> 1;
-      if (!isBefore(heap[index]!, heap[parent]!)) return;
-      this.#swap(index, parent);
+      if (!isBefore(timer, heap[parent]!)) break;
+      heap[index] = heap[parent]!;
       index = parent;
     }
+    heap[index] = timer;
+    return timer;
+  }
+
+  /** Counts a timer that was disposed. */
+  disposed(): void {
+    this.#pending -= 1;
+    if (this.#heap.length < FEW || this.#pending > this.#heap.length / 2) return;
+    // A sorted array is a heap.
+    this.#heap = this.#heap.filter((timer) => !timer.disposed).sort(compare);
   }
 
   #removeFirst(): void {
@@ -50,6 +87,8 @@ export class TimerHeap {
     [heap[a], heap[b]] = [heap[b]!, heap[a]!];
   }
 }
+
+const compare = (a: PendingTimer, b: PendingTimer): number => a.at - b.at || a.order - b.order;
 
 function isBefore(a: PendingTimer, b: PendingTimer): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);

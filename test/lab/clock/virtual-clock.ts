@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../../../src/lib/clock.ts";
 import { sleepByTimer } from "./sleep-by-timer.ts";
-import { type PendingTimer, TimerHeap } from "./timer-heap.ts";
+import { PendingTimer, TimerHeap } from "./timer-heap.ts";
 
 /** Runs everything that is ready. */
 type Settle = () => Promise<void>;
@@ -39,7 +39,6 @@ export class VirtualClock implements Clock {
   readonly #timers = new TimerHeap();
   readonly #settle: Settle;
   #fired = 0;
-  #pending = 0;
 
   /** @param settle called after each timer */
   constructor(start = Date.UTC(2026, 10, 21), settle = eventLoop) {
@@ -57,15 +56,8 @@ export class VirtualClock implements Clock {
 
   timer(ms: number, fire: () => void): Timer {
     this.#order += 1;
-    this.#pending += 1;
-    const timer = {
-      at: this.#monotonic + Math.max(0, ms),
-      order: this.#order,
-      fire,
-      disposed: false,
-    };
-    this.#timers.push(timer);
-    return { [Symbol.dispose]: () => this.#dispose(timer) };
+    const at = this.#monotonic + Math.max(0, ms);
+    return this.#timers.push(new PendingTimer(this.#timers, at, this.#order, fire));
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -74,7 +66,7 @@ export class VirtualClock implements Clock {
 
   /** Number of waiting timers and sleeps; 0 after all were disposed. */
   get pending(): number {
-    return this.#pending;
+    return this.#timers.pending;
   }
 
   /** Milliseconds until the next timer fires; `undefined` when none is waiting. */
@@ -91,7 +83,7 @@ export class VirtualClock implements Clock {
     const target = this.#monotonic + ms;
     await this.#settle();
     for (let next = this.#timers.first; next && next.at <= target; next = this.#timers.first) {
-      this.#dispose(next);
+      next[Symbol.dispose]();
       this.#moveTo(next.at);
       next.fire();
       this.#fired += 1;
@@ -109,11 +101,5 @@ export class VirtualClock implements Clock {
   #moveTo(monotonic: number): void {
     this.#wall += monotonic - this.#monotonic;
     this.#monotonic = monotonic;
-  }
-
-  #dispose(timer: PendingTimer): void {
-    if (timer.disposed) return;
-    timer.disposed = true;
-    this.#pending -= 1;
   }
 }

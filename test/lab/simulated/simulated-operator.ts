@@ -302,15 +302,16 @@ export class SimulatedOperator implements AsyncDisposable {
   #network(): Network {
     const { apiLatencyMs } = this.options;
     return {
-      send: async (request, signal) => {
+      send: async (request) => {
         const { verb, resource, ref } = request;
         this.requestedAt.push(this.clock.monotonic());
         if (verb !== "list" && verb !== "watch")
           this.requests.push(`${verb} ${resource.plural} ${ref.name}`);
-        await this.network.send?.(request, signal);
-        if (verb !== "watch" && apiLatencyMs > 0) await this.clock.sleep(apiLatencyMs, signal);
+        await this.network.send?.(request);
+        if (verb !== "watch" && apiLatencyMs > 0)
+          await this.clock.sleep(apiLatencyMs, request.signal);
       },
-      respond: (request, signal) => this.network.respond?.(request, signal),
+      respond: (request) => this.network.respond?.(request),
       watchLagMs: (request) => this.network.watchLagMs?.(request) ?? apiLatencyMs,
     };
   }

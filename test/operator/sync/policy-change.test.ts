@@ -113,7 +113,7 @@ describe.each(["Owner", "Orphan"])("a change of creationPolicy from %s to Merge"
     let patches = 0;
     scene.network = {
       watchLagMs: () => 60_000,
-      send: async ({ verb, resource }, signal) => {
+      send: async ({ verb, resource, signal }) => {
         if (verb !== "patch" || resource !== SECRETS || ++patches !== 2) return;
         await scene.clock.sleep(10, signal);
         for (const watch of scene.server.watches(SECRETS)) watch.drop();

@@ -67,7 +67,7 @@ export function apiNetwork(process: Process): Network {
       }
     },
     watchLagMs: () => WATCH_LAG_MS,
-    async respond(request, signal) {
+    async respond(request) {
       await clock.alive();
       const operation = nameOf(request);
       switch (tap.responded(request, operation)) {
@@ -76,7 +76,7 @@ export function apiNetwork(process: Process): Network {
         case "lost-response":
           throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNRESET" });
         case "timeout":
-          return clock.sleep(FOREVER_MS, signal);
+          return clock.sleep(FOREVER_MS, request.signal);
         default:
       }
     },

@@ -84,7 +84,7 @@ export const SECRET_NAMES = ["s1", "s2", "s3"] as const;
 /** The names of secrets that disappear together. */
 export const MANY_NAMES = ["m1", "m2", "m3", "m4", "m5", "m6"] as const;
 /** The names of secrets that only sequences with a single change have, in the order of their use there. */
-export const CHANGE_NAMES = ["r1", "r2", "r3", "r4", "r5"] as const;
+export const CHANGE_NAMES = ["r1", "r2", "r3", "r4", "r5", "r6"] as const;
 const ALL_SECRETS = [...SECRET_NAMES, ...MANY_NAMES, ...CHANGE_NAMES];
 export const FILE_NAMES = ["f1", "f2"] as const;
 

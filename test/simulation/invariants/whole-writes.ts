@@ -2,6 +2,7 @@ import { type Origin } from "../simulated-vaults.ts";
 import { Violation, type World } from "../world.ts";
 import { type KnownSpecs } from "./spec-history.ts";
 import { type Item, itemsOf, type Spec } from "./spec-items.ts";
+import { hasMetadata } from "./removals.ts";
 import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
 
 /**
@@ -24,7 +25,7 @@ export function checkWhole(write: TargetWrite): void {
   if (changed.length === 0) return;
   const specs = history.recent(namespace, owner);
   // A pinned version stays, and so do the bytes of a former source while the present one is
-  // missing, and of one outside of a scope.
+  // missing, and of one outside of a scope. A rule does not find a version with other metadata.
   const mayStay = (key: string, kept: Origin, newer: Origin): boolean =>
     specs.some(
       (spec) =>
@@ -36,7 +37,8 @@ export function checkWhole(write: TargetWrite): void {
             (item.version !== "latest" ||
               item.source !== kept.name ||
               hasOtherOwner(item, kept) ||
-              lacksPart(item, newer)),
+              lacksPart(item, newer) ||
+              (item.metadata !== undefined && !hasMetadata(newer, item.metadata))),
         ),
     );
   for (const [key, base64] of Object.entries(is)) {

@@ -31,6 +31,8 @@ export interface ApiRequest {
   readonly verb: Verb;
   readonly resource: ResourceDescriptor;
   readonly ref: Partial<ObjectRef>;
+  /** Aborted when the client no longer waits. It is made when it is read: most requests do not wait. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -44,10 +46,10 @@ export interface Network {
    * nothing. `undefined` if it runs.
    */
   running?(): Promise<void> | undefined;
-  send?(request: ApiRequest, signal: AbortSignal): void | Promise<void>;
-  respond?(request: ApiRequest, signal: AbortSignal): void | Promise<void>;
+  send?(request: ApiRequest): void | Promise<void>;
+  respond?(request: ApiRequest): void | Promise<void>;
   /** Returns the time between a change and its event on a new watch, in milliseconds. */
-  watchLagMs?(request: ApiRequest): number;
+  watchLagMs?(request: Pick<ApiRequest, "resource">): number;
 }
 
 export interface ApiClientOptions extends Partial<Caller> {
@@ -121,8 +123,7 @@ export class ApiClient implements FencedKubeApi {
     options: WatchOptions,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent> {
-    const request = { user: this.#caller.user, verb: "watch", resource, ref: options } as const;
-    const lagMs = this.#network.watchLagMs?.(request) ?? 0;
+    const lagMs = this.#network.watchLagMs?.({ resource }) ?? 0;
     const watch = await this.#request("watch", "watch", resource, options, signal, () => {
       const { clock, version } = this.#server;
       return this.#server
@@ -224,25 +225,33 @@ export class ApiClient implements FencedKubeApi {
     act: () => T,
     fence?: WriteFence,
   ): Promise<T> {
-    const request: ApiRequest = { user: this.#caller.user, verb, resource, ref };
-    const operation = `${name} ${resource.plural}${ref.name ? ` ${keyOf({ ...ref, name: ref.name })}` : ""}`;
     // The fence is checked by a process that runs, directly before it sends.
     await this.#network.running?.();
     signal.throwIfAborted();
-    if (fence?.mayWrite() === false) throw new KubeError({ kind: "NotLeader", operation });
-    using deadline = new Deadline(
-      this.#server.clock,
-      Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? TIMEOUT_MS),
-      signal,
-    );
+    const operation = (): string =>
+      `${name} ${resource.plural}${ref.name ? ` ${keyOf({ ...ref, name: ref.name })}` : ""}`;
+    if (fence?.mayWrite() === false)
+      throw new KubeError({ kind: "NotLeader", operation: operation() });
+    const timeoutMs = Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? TIMEOUT_MS);
+    using deadline = new LazyDeadline(this.#server.clock, timeoutMs, signal);
+    const request: ApiRequest = {
+      user: this.#caller.user,
+      verb,
+      resource,
+      ref,
+      get signal() {
+        return deadline.signal;
+      },
+    };
     try {
-      await this.#network.send?.(request, deadline.signal);
+      await this.#network.send?.(request);
       const result = act();
-      await this.#network.respond?.(request, deadline.signal);
+      await this.#network.respond?.(request);
       return result;
     } catch (error) {
-      if (deadline.expired) throw new KubeError({ kind: "Timeout", operation, reason: "Deadline" });
-      throw this.#failure(error, operation);
+      if (deadline.expired)
+        throw new KubeError({ kind: "Timeout", operation: operation(), reason: "Deadline" });
+      throw this.#failure(error, operation());
     }
   }
 
@@ -262,6 +271,29 @@ export class ApiClient implements FencedKubeApi {
       auditId: "audit-id",
       now: this.#server.clock.now(),
     });
+  }
+}
+
+/** A Deadline that exists from the first read of its signal on: nothing waits for another one. */
+class LazyDeadline implements Disposable {
+  readonly #arguments: ConstructorParameters<typeof Deadline>;
+  #deadline: Deadline | undefined;
+
+  constructor(...parameters: ConstructorParameters<typeof Deadline>) {
+    this.#arguments = parameters;
+  }
+
+  get signal(): AbortSignal {
+    this.#deadline ??= new Deadline(...this.#arguments);
+    return this.#deadline.signal;
+  }
+
+  get expired(): boolean {
+    return this.#deadline?.expired ?? false;
+  }
+
+  [Symbol.dispose](): void {
+    this.#deadline?.[Symbol.dispose]();
   }
 }
 

@@ -34,6 +34,8 @@ export class Collection {
   readonly watches = new Set<OpenWatch>();
   readonly #maxHistory: number;
   #history: Change[] = [];
+  /** The objects by their keys; `undefined` after a write. */
+  #inOrder: readonly KubeObject[] | undefined;
   /** A watch can continue from this version at the earliest. */
   #oldest: number;
 
@@ -43,10 +45,19 @@ export class Collection {
     this.#maxHistory = maxHistory;
   }
 
+  /** The objects in the order of a list. */
+  get inOrder(): readonly KubeObject[] {
+    this.#inOrder ??= [...this.objects]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, { object }]) => object);
+    return this.#inOrder;
+  }
+
   commit(change: Change, stored: Stored | undefined): void {
     const key = keyOf((change.after ?? change.before)!.metadata);
     if (stored) this.objects.set(key, stored);
     else this.objects.delete(key);
+    this.#inOrder = undefined;
     this.#history.push(change);
     if (this.#history.length > 2 * this.#maxHistory)
       this.#forget(this.#history.length - this.#maxHistory);

@@ -68,6 +68,20 @@ function fieldsOf(object: Json): Fields {
   return fields;
 }
 
+/** Reports whether two objects surely have the same fields: they differ only in single values. */
+function hasSameFields(before: Json, after: Json): boolean {
+  if (before === after) return true;
+  const names = Object.keys(after);
+  if (names.length !== Object.keys(before).length) return false;
+  return names.every((name) => {
+    const [was, is] = [before[name], after[name]];
+    if (isJson(was) && isJson(is)) return hasSameFields(was, is);
+    return was === is || (isSingle(was) && isSingle(is));
+  });
+}
+
+const isSingle = (value: unknown): boolean => typeof value !== "object" && value !== undefined;
+
 interface ManagedFields {
   readonly operation: string;
   readonly manager: string;
@@ -107,6 +121,8 @@ export function ownersAfterUpdate(
   before: Json | undefined,
   after: Json,
 ): Owners {
+  if (before && owners.size === 1 && owners.has(manager) && hasSameFields(before, after))
+    return owners;
   const old = fieldsOf(before ?? {});
   const now = fieldsOf(after);
   const changed = new Set<string>();
@@ -201,6 +217,7 @@ function removeField(object: Json, path: readonly string[]): void {
 
 /** Reports whether two sets of owners are equal. */
 export function isSameOwners(a: Owners, b: Owners): boolean {
+  if (a === b) return true;
   const listOf = (owners: Owners): string[] =>
     [...owners].map(([name, paths]) => `${name} ${[...paths].sort().join(" ")}`).sort();
   return isEqualJson(listOf(a), listOf(b));

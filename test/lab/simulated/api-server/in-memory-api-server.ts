@@ -156,9 +156,9 @@ export class InMemoryApiServer {
     caller = USER,
   ): { items: KubeObject[]; resourceVersion: string } {
     this.#check(resource, { verb: "list", namespace: options.namespace, name: undefined }, caller);
-    const items = this.all(resource).filter(selectorOf(options));
+    const isSelected = selectorOf(options);
     return {
-      items: items.sort((a, b) => (keyOf(a.metadata) < keyOf(b.metadata) ? -1 : 1)),
+      items: this.#store.collection(resource).inOrder.filter(isSelected),
       resourceVersion: `${this.version}`,
     };
   }

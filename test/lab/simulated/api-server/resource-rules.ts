@@ -7,8 +7,14 @@ import {
 import { isEqualJson } from "./json.ts";
 import { conflict } from "./status-error.ts";
 
+const keys = new WeakMap<ResourceDescriptor, string>();
+
 /** Identifies a resource, of any version. */
-export const resourceKey = ({ group, plural }: ResourceDescriptor): string => `${group}/${plural}`;
+export function resourceKey(resource: ResourceDescriptor): string {
+  let key = keys.get(resource);
+  if (key === undefined) keys.set(resource, (key = `${resource.group}/${resource.plural}`));
+  return key;
+}
 
 /** Returns the type fields of the objects of a resource. */
 export const typeOf = (resource: ResourceDescriptor): Pick<KubeObject, "apiVersion" | "kind"> => ({

@@ -55,7 +55,8 @@ export class Store {
 
   /** @throws StatusError 404 without a body when the resource is not served */
   expectServed(resource: ResourceDescriptor): void {
-    if (this.#unserved.has(resourceKey(resource))) throw new StatusError(404, "");
+    if (this.#unserved.size > 0 && this.#unserved.has(resourceKey(resource)))
+      throw new StatusError(404, "");
   }
 
   setServed(resource: ResourceDescriptor, isServed: boolean): void {
