@@ -7,7 +7,7 @@ import {
   raw,
   ScriptedServer,
   type Script,
-} from "../../../../test/lab/vault/scripted-server.ts";
+} from "../../../../test/lab/vault/scripted-vault.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { TransientError } from "../vault-error.ts";
 import { UndiciTransport } from "./undici-transport.ts";
