@@ -115,7 +115,7 @@ export const inner: Record<string, Record<string, string[]>> = {
     http: ["store", "crypto", "errors", "long-work"],
     audit: ["http", "store", "crypto", "errors"],
     access: ["store", "errors"],
-    protection: ["audit", "http", "store", "errors", "limits", "metrics"],
+    protection: ["audit", "http", "store", "errors", "limits", "long-work", "metrics"],
     accounts: ["protection", "access", "http", "store", "context", "errors", "limits"],
     mail: ["accounts", "store", "context", "metrics"],
     "web-app": ["accounts", "http", "context"],

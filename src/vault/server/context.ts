@@ -5,7 +5,6 @@ import type { Scope } from "../../protocol/scope.ts";
 import type { AuditBudget } from "./audit/audit-budget.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
-import type { FairTurns } from "./fair-turns.ts";
 import type { Limits } from "./limits.ts";
 import type { DiskSpace } from "./protection/disk-space.ts";
 import type { AccessToken } from "./store/records.ts";
@@ -17,6 +16,7 @@ import type { HashingLimiter } from "./protection/hashing-limiter.ts";
 import type { ListResponses } from "./protection/list-responses.ts";
 import type { OpenLists } from "./protection/open-lists.ts";
 import type { OpenTransfers } from "./protection/open-transfers.ts";
+import type { RequestTurns } from "./protection/request-turns.ts";
 import type { RequestRate } from "./protection/token-buckets.ts";
 import type { VaultMetrics } from "./metrics.ts";
 
@@ -63,8 +63,8 @@ interface Policies {
 /** The parts that keep one client from taking the server from all others. */
 interface Protection {
   readonly requestRate: RequestRate;
-  /** Turns of authenticated requests: each account gets the same share of a busy event loop. */
-  readonly turns: FairTurns;
+  /** Each account gets the same share of a busy event loop. */
+  readonly turns: RequestTurns;
   /** Limits concurrent password hashing: each hash takes memory and a thread. */
   readonly hashing: HashingLimiter;
   /** Failed requests without valid credentials. */

@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { systemRandom } from "../../lib/random.ts";
-import { FairTurns } from "./fair-turns.ts";
+import { RequestTurns } from "./protection/request-turns.ts";
 import { HashingLimiter } from "./protection/hashing-limiter.ts";
 import { PasswordHasher } from "./accounts/password-hasher.ts";
 import { ScopeCache } from "./accounts/scope-cache.ts";
@@ -145,7 +145,7 @@ export function createContext(
     pages: createDelays(clock, limits, limits.pagesPerSecond, limits.pageBurst),
     waiting: new WaitingLists({ store, clock, limits, metrics }),
     requestRate,
-    turns: new FairTurns(clock),
+    turns: new RequestTurns(clock),
     auditBudget: createAuditBudget(clock, limits, requestRate.perAccount, opened),
     openLists: new OpenLists({ clock, limits, metrics }),
     listResponses: new ListResponses({ clock, limits }),

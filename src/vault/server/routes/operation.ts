@@ -7,7 +7,6 @@ import { chargeChanges, countLargeBody } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { identify } from "../http/identify.ts";
 import { errors } from "../errors.ts";
-import { longWork } from "../long-work.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -165,14 +164,6 @@ function changesIn(body: object): number {
   );
 }
 
-/**
- * Resolves when it is the turn of a caller: immediately while turns of the event loop are short. On
- * a busy server an account with few requests passes the queue of one with many.
- */
-function turnOf({ turns }: VaultContext, { email }: Caller): Promise<void> {
-  return turns.run(email, async () => longWork.shortTurn());
-}
-
 export interface OperationOptions<Body> {
   /** Checks the body further, before the token. */
   readonly check?: (body: Body) => void;
@@ -203,7 +194,7 @@ export function authenticatedOperation<
     check?.(body);
     const caller = await authenticate(context, request, body.email);
     identify(request, caller.email);
-    await turnOf(context, caller);
+    await context.turns.next(caller.email);
     if (operation.addsData === true)
       await context.space?.check(Number(request.headers["content-length"] ?? 0));
     chargeChanges(context, caller, changesIn(body));

@@ -3,7 +3,7 @@ import { longWork } from "../../long-work.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import type { RowMacs } from "../row-macs.ts";
 import type { Transaction } from "../store.ts";
-import { FairTurns } from "../../fair-turns.ts";
+import { FairTurns } from "../fair-turns.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteFailure } from "./sqlite-failure.ts";
 

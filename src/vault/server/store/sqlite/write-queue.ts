@@ -1,7 +1,7 @@
 import { Backoff } from "../../../../lib/backoff.ts";
 import type { Clock } from "../../../../lib/clock.ts";
 import type { Random } from "../../../../lib/random.ts";
-import { FairTurns } from "../../fair-turns.ts";
+import { FairTurns } from "../fair-turns.ts";
 import { BusyFileError } from "./sqlite-failure.ts";
 
 /** Maximum time that a write waits for writes of other processes, in milliseconds. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { FairTurns } from "./fair-turns.ts";
 
 /** Runs work of accounts that takes a time each; `ended` has the accounts in the order it ended. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock } from "../../../lib/clock.ts";
 
 /** Number of accounts whose time is remembered while work waits: the last ones. */
 const REMEMBERED = 1000;
