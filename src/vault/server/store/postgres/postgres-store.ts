@@ -1,6 +1,5 @@
 import { Client, Pool, type ClientConfig, type PoolClient } from "pg";
 import { Backoff } from "../../../../lib/backoff.ts";
-import { Slots } from "../../../../lib/slots.ts";
 import { systemClock, type Clock } from "../../../../lib/clock.ts";
 import { systemRandom, type Random } from "../../../../lib/random.ts";
 import { columnTypes, forgetPrepared, PostgresConnection } from "./postgres-connection.ts";
@@ -24,9 +23,6 @@ import type { Store, Transaction, Writer } from "../store.ts";
  * replicas.
  */
 const CONNECTIONS = 10;
-/** Reads that have a connection, of all accounts and of one: accounts take turns before that. */
-const READING = 8;
-const READING_OF_ACCOUNT = 4;
 /** Maximum wait for a new or a free connection, in milliseconds. */
 const CONNECT_MS = 10_000;
 
@@ -102,7 +98,6 @@ class PostgresStore implements Store {
   readonly #pool: Pool;
   readonly #macs: RowMacs | undefined;
   readonly #turns: WriteTurns;
-  readonly #reads = new Slots(READING, READING_OF_ACCOUNT);
   readonly changes: PostgresChanges;
   #wiped = false;
 
@@ -148,8 +143,7 @@ class PostgresStore implements Store {
   }
 
   #inTurn<T>(read: () => Promise<T>, account: string): Promise<T> {
-    const unlimited = new AbortController().signal;
-    return this.#reads.run(unlimited, () => this.#attempt(read), account);
+    return this.#turns.read(account, () => this.#attempt(read));
   }
 
   async #attempt<T>(transact: (conflicts: number) => Promise<T>): Promise<T> {

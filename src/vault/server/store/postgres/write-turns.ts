@@ -10,7 +10,10 @@ const PER_ACCOUNT = 2;
  * server's own writes.
  */
 const WRITING = 8;
-/** Maximum time that a write waits for its turn, in milliseconds. */
+/** The same for reads, and the part of one account: the rest of the pool is left to writes. */
+const READING = 8;
+const READING_OF_ACCOUNT = 4;
+/** Maximum time that a write or a read waits for its turn, in milliseconds. */
 const WAIT_MS = 10_000;
 /**
  * First key of the advisory locks of accounts, any number unused in the database. The second one is
@@ -31,7 +34,7 @@ export function accountLock(owner: string): { readonly take: string; readonly re
 /**
  * The order of this process's writes. Writes that change the data of one account would conflict,
  * because each changes its usage and the revision of its list: they follow each other. Accounts
- * take turns: a write of one does not wait for the queue of another one.
+ * take turns: a write of one does not wait for the queue of another one, and neither does a read.
  */
 export class WriteTurns {
   readonly #clock: Clock;
@@ -39,6 +42,7 @@ export class WriteTurns {
   readonly #owners = new Slots(Number.MAX_SAFE_INTEGER, 1);
   readonly #connections = new Slots(WRITING);
   readonly #exclusive = new Slots(1);
+  readonly #reads = new Slots(READING, READING_OF_ACCOUNT);
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -71,11 +75,19 @@ export class WriteTurns {
     return this.#inTime((signal) => this.#exclusive.run(signal, write, account));
   }
 
+  /**
+   * Runs a read of an account before it takes a connection. @throws StoreUnavailableError when its
+   * turn does not come in time
+   */
+  async read<T>(account: string, read: () => Promise<T>): Promise<T> {
+    return this.#inTime((signal) => this.#reads.run(signal, read, account));
+  }
+
   async #inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const waiting = new AbortController();
-    // Without effect on a write that has started.
+    // Without effect on work that has started.
     using _timer = this.#clock.timer(WAIT_MS, () =>
-      waiting.abort(new StoreUnavailableError("too many writes wait for their turn")),
+      waiting.abort(new StoreUnavailableError("too many requests wait for their turn")),
     );
     return await work(waiting.signal);
   }
