@@ -174,3 +174,17 @@ export function readyConditionOf(
   const rest = alike.length > 3 ? `; and ${alike.length - 3} more` : "";
   return notReady(reasonOf[worst.state], shown + rest);
 }
+
+/**
+ * Returns the condition while `content` waits for the proof that optional sources are absent, and
+ * nothing else is a problem.
+ */
+export function unproven(resolutions: readonly Resolution[], content: string): ReadyCondition {
+  const gone = resolutions.find(
+    (one) => one.item.isOptional === true && one.state === "missing" && one.deletion !== "due",
+  );
+  return notReady(
+    "SourceMissing",
+    `${gone?.item.source} is not in the vault's list; ${content} is left unchanged until its absence is proven`,
+  );
+}

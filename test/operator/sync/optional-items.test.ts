@@ -74,6 +74,21 @@ test("a computed target is not Ready while the absence of an optional secret is 
   expect(scene.outcome()).toBe('db=x password={"db":"x"}, Synced');
 });
 
+// Found by the simulation: Ready was True although the edit was still in the target.
+test("an edited target is not Ready until the absence of an optional secret is proven", async () => {
+  await using scene = await synced(["db", "extra"]);
+  lists(scene, ["db"]);
+  await scene.settle(1_000);
+  scene.edit({ password: "edited" });
+  await scene.settle(1_000);
+  expect(scene.outcome()).toBe("extra=vault extra@1 password=edited, SourceMissing");
+  expect(scene.condition("Ready")?.message).toBe(
+    "extra is not in the vault's list; the edited target is left unchanged until its absence is proven",
+  );
+  await scene.settle(300_000);
+  expect(scene.outcome()).toBe(WITHOUT);
+});
+
 test("an outage or a failing list is no absence", async () => {
   await using scene = await synced(["db", "extra"]);
   scene.vault().setDown(true);
