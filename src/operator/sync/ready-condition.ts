@@ -35,9 +35,8 @@ const severity = Object.keys(reasonOf);
 
 /** Explains what happens to the key of an entry that is gone. */
 const deletions = {
-  due: "its key is removed (whenMissing: Delete)",
-  awaited:
-    "its key is removed when three lists over two refresh intervals have confirmed that (whenMissing: Delete)",
+  due: "its key is removed",
+  awaited: "its key is removed when three lists over two refresh intervals have confirmed that",
   held: "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the connection",
 } as const;
 
@@ -90,7 +89,9 @@ function explainMissing(
   if (deletion !== undefined) {
     // A restart ends the proof of a deletion. The message of a completed deletion must not change
     // with it.
-    return `${isnt}; ${deletions[isAbsent === true ? "due" : deletion]}`;
+    if (deletion === "held") return `${isnt}; ${deletions.held}`;
+    const policy = item.isOptional === true ? "optional: true" : "whenMissing: Delete";
+    return `${isnt}; ${deletions[isAbsent === true ? "due" : deletion]} (${policy})`;
   }
   const name = near === undefined ? "its name" : `its name (did you mean ${near}?)`;
   return `${isnt}: check ${name}, its shares and the scope of the connection; ${keptText(absent)}`;
@@ -132,12 +133,13 @@ function explain(problem: Problem, absent: string | undefined): string {
 
 /**
  * Reports whether the absence of an optional source is no problem: nothing prevents the removal of
- * its key.
+ * its key, and the target has no bytes of another vault until then.
  */
 const isExpected = (resolution: Resolution): boolean =>
   resolution.item.isOptional === true &&
   (resolution.state === "missing" || resolution.state === "removed") &&
-  resolution.deletion !== "held";
+  resolution.deletion !== "held" &&
+  !("isOfOtherVault" in resolution && resolution.isOfOtherVault === true);
 
 const isProblem = (one: Resolution): one is Problem => one.state !== "found" && !isExpected(one);
 

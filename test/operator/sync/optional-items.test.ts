@@ -89,6 +89,21 @@ test("an edited target is not Ready until the absence of an optional secret is p
   expect(scene.outcome()).toBe(WITHOUT);
 });
 
+// Found by the simulation: Ready was True with the bytes of the former vault.
+test("a key of a former vault is removed on proof, and Ready is False until then", async () => {
+  await using scene = await synced(["db", "extra"]);
+  scene.connect("other");
+  scene.vault("other").lists({ name: "db" });
+  scene.follow({}, { data: DATA, connection: "other" });
+  await scene.settle(5_000);
+  const moved = "extra=vault extra@1 password=other db@1, SourceMissing";
+  expect(scene.outcome()).toBe(moved);
+  await scene.replace();
+  expect(scene.outcome()).toBe(moved);
+  await scene.settle(300_000);
+  expect(scene.outcome()).toBe("password=other db@1, Synced");
+});
+
 test("an outage or a failing list is no absence", async () => {
   await using scene = await synced(["db", "extra"]);
   scene.vault().setDown(true);
