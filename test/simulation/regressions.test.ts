@@ -143,4 +143,28 @@ describe("the operator converges after what the simulation has found:", () => {
     ];
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
+
+  // No bug: the key was expected to be omitted. It has the own secret, or whatever the rule finds.
+  test("an edited rule finds only a received secret of the name of the own one that was served", async () => {
+    const metadata = { environment_type: "prod" };
+    const write: Command = { type: "write-secret", ...ENTRY };
+    const find = { name: { regexp: "^s[12]$" } };
+    const commands: Command[] = [
+      connection({ trustedOwners: ["ann@example.com"] }),
+      write,
+      resource("alpha", { data: undefined, dataFrom: [{ find }] }),
+      advance(60_000),
+      { ...write, name: "s2", metadata },
+      { ...write, name: "s3" },
+      { ...write, owner: "ann@example.com", metadata },
+      { type: "share", vault: ENTRY.vault, name: ENTRY.name, to: ENTRY.owner },
+      resource("alpha", {
+        // The new name requires a list.
+        data: [{ secretKey: "k2", remoteRef: { key: "s3" } }],
+        dataFrom: [{ find: { ...find, metadata } }],
+        target: { name: "beta" },
+      }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
 });
