@@ -144,6 +144,21 @@ describe("the operator converges after what the simulation has found:", () => {
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
 
+  // No bug: the key was expected to stay, as the key of a name that loses its metadata does.
+  test("a rule replaces a key whose source it does not find", async () => {
+    const metadata = { environment_type: "prod" };
+    const find = { name: { regexp: "^s[12]$" }, metadata };
+    const commands: Command[] = [
+      connection(),
+      { type: "write-secret", ...ENTRY },
+      { type: "write-secret", ...ENTRY, name: "s2", metadata },
+      resource("alpha", { data: [{ secretKey: "s1", remoteRef: { key: "s1" } }] }),
+      advance(60_000),
+      resource("alpha", { data: undefined, dataFrom: [{ find }] }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
   // No bug: the key was expected to be omitted. It has the own secret, or whatever the rule finds.
   test("an edited rule finds only a received secret of the name of the own one that was served", async () => {
     const metadata = { environment_type: "prod" };
