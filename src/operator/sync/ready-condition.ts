@@ -65,17 +65,23 @@ export const withoutRest = ({ reason, message }: ReadyCondition, why: string): R
 export const keptText = (absent: string | undefined): string =>
   absent === undefined ? "existing content is kept" : `${absent} is not created without it`;
 
+/** Returns the field that names the owner of the source of an item. */
+const ownerField = ({ isExtracted = false }: SyncItem): string =>
+  isExtracted ? "extract.owner" : "remoteRef.owner";
+
+/** Says how to use the secret of one of several owners. */
+const chooseOwner = (item: SyncItem, why: string): string =>
+  item.foundBy === undefined
+    ? `set ${ownerField(item)} ${why}`
+    : `exclude it from ${item.foundBy.id}, and name it and its owner in spec.data`;
+
 /** Returns the fields that could name the owner of a shared secret, and do not. */
-function namedBy({
-  owner,
-  item: { foundBy, isExtracted = false },
-}: Extract<Problem, { state: "untrusted" }>): string {
+function namedBy({ owner, item }: Extract<Problem, { state: "untrusted" }>): string {
   const trusted = "spec.trustedOwners of the connection";
   if (owner === undefined) return "and used only with spec.receive: Anyone of the connection";
-  if (foundBy !== undefined)
-    return `whom ${trusted} does not name, as ${foundBy.id} requires: add that owner there`;
-  const field = isExtracted ? "extract.owner" : "remoteRef.owner";
-  return `whom neither ${field} nor ${trusted} names: to use it, set one of them`;
+  if (item.foundBy !== undefined)
+    return `whom ${trusted} does not name, as ${item.foundBy.id} requires: add that owner there`;
+  return `whom neither ${ownerField(item)} nor ${trusted} names: to use it, set one of them`;
 }
 
 function explainMissing(
@@ -102,9 +108,9 @@ function explain(problem: Problem, absent: string | undefined): string {
   const { source } = problem.item;
   switch (problem.state) {
     case "ambiguous":
-      return `${source} is shared by several owners (${problem.owners.join(", ")}): set remoteRef.owner to one of them`;
+      return `${source} is shared by several owners (${problem.owners.join(", ")}): ${chooseOwner(problem.item, "to one of them")}`;
     case "other-owner":
-      return `${source} now belongs to ${problem.candidate.owner ?? "another owner"}, not to the owner of the stored version: set remoteRef.owner to follow it`;
+      return `${source} now belongs to ${problem.candidate.owner ?? "another owner"}, not to the owner of the stored version: ${chooseOwner(problem.item, "to follow it")}`;
     case "no-version":
       return `${source} has no version ${problem.version}, the latest is ${problem.candidate.latest}: set version to an existing version or to latest`;
     case "regressed":
