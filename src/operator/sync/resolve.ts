@@ -322,8 +322,9 @@ function resolveMissing(
   const { synced, sameName, held, provenInMs = Infinity, isListed, list, near } = remembered;
   const { isOfOtherVault } = remembered;
   const isOptional = item.isOptional === true;
-  // Bytes of another source that an earlier spec named do not count.
-  const hasBytes = synced !== undefined && sameName === true;
+  // Bytes of another source that an earlier spec named do not count. Of which source bytes of
+  // another vault are is not known.
+  const hasBytes = synced !== undefined && (sameName === true || isOfOtherVault === true);
   if (isOptional && !hasBytes) return { state: "missing", item, deletion: "due" };
   const missing = { state: "missing", item, isListed, list, near } as const;
   if (resource.whenMissing === "Retain" && !isOptional) return missing;

@@ -116,18 +116,8 @@ export function connectionId(uid: string, vault: string, scope: unknown): string
  * name and owner.
  */
 export function sourceId(vault: string, source: string, owner: string | undefined): string {
-  return `${vault}.${entryId(source, owner)}`;
+  return `${vault}.${shortDigest([source, owner ?? null])}`;
 }
-
-const entryId = (source: string, owner: string | undefined): string =>
-  shortDigest([source, owner ?? null]);
-
-/** Reports whether the source of a synced key is an entry of this name and owner, in any vault. */
-export const isOfEntry = (
-  { source: id }: SyncedKey,
-  source: string,
-  owner: string | undefined,
-): boolean => id.endsWith(`.${entryId(source, owner)}`);
 
 /** Reports whether the source of a synced key is an entry of this vault. */
 export const isFromVault = ({ source }: SyncedKey, vault: string): boolean =>

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { ACCOUNT, OTHER, PASSWORD } from "../../lab/simulated/simulated-vault.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 
 const DATA = [
@@ -90,10 +91,14 @@ test("an edited target is not Ready until the absence of an optional secret is p
 });
 
 // Found by the simulation: Ready was True with the bytes of the former vault.
-test("a key of a former vault is removed on proof, and Ready is False until then", async () => {
+test.each([
+  ["vault", ACCOUNT],
+  ["account", OTHER],
+])("a key of a former %s is removed on proof, and Ready is False until then", async (_, email) => {
   await using scene = await synced(["db", "extra"]);
-  scene.connect("other");
-  scene.vault("other").lists({ name: "db" });
+  scene.connect("other", { email });
+  scene.vault("other").setPassword(email, PASSWORD);
+  scene.vault("other").lists({ name: "db", owner: email });
   scene.follow({}, { data: DATA, connection: "other" });
   await scene.settle(5_000);
   const moved = "extra=vault extra@1 password=other db@1, SourceMissing";

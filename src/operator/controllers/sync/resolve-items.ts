@@ -5,7 +5,6 @@ import type { SyncItem } from "../../sync/sync-resource.ts";
 import { earlierItem, isForced } from "../../sync/sync-status.ts";
 import {
   isFromVault,
-  isOfEntry,
   type SyncedKey,
   sourceId,
   type TargetState,
@@ -144,7 +143,7 @@ function nearOf(
 
 /**
  * Reports whether bytes are of an entry of the name that an item refers to, as the last status or
- * their source shows, also of a former vault. A status that has the item without a version says nothing: the bytes may be
+ * their source shows. A status that has the item without a version says nothing: the bytes may be
  * of the source that an earlier spec named.
  */
 function isOfName(
@@ -155,7 +154,7 @@ function isOfName(
   const earlier = earlierItem(before, item);
   if (earlier?.version !== undefined) return true;
   const owners = [undefined, access.account, earlier?.owner, item.owner];
-  return owners.some((owner) => isOfEntry(synced, item.source, owner));
+  return owners.some((owner) => synced.source === sourceId(access.vault, item.source, owner));
 }
 
 /**
