@@ -145,14 +145,17 @@ describe("the operator converges after what the simulation has found:", () => {
   });
 
   // No bug: the key was expected to stay, as the key of a name that loses its metadata does.
-  test("a rule replaces a key whose source it does not find", async () => {
+  test.each([
+    { data: [{ secretKey: "s1", remoteRef: { key: "s1" } }] },
+    { data: undefined, dataFrom: [{ find: { name: { regexp: "^s[12]$" } } }] },
+  ])("a rule replaces a key whose source it does not find: %j", async (former) => {
     const metadata = { environment_type: "prod" };
     const find = { name: { regexp: "^s[12]$" }, metadata };
     const commands: Command[] = [
       connection(),
       { type: "write-secret", ...ENTRY },
       { type: "write-secret", ...ENTRY, name: "s2", metadata },
-      resource("alpha", { data: [{ secretKey: "s1", remoteRef: { key: "s1" } }] }),
+      resource("alpha", former),
       advance(60_000),
       resource("alpha", { data: undefined, dataFrom: [{ find }] }),
     ];

@@ -62,10 +62,11 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
       outputsOf(each).filter((other) => other.key === key && hasSource(other, sources));
     if (specs.some((each) => ofSpec(each).length === 0)) continue;
     if (known.length === 0) continue;
-    // An edit replaced a key that the spec named by a rule that does not find its source.
+    // An edit replaced a key that the spec named, or another rule found, by a rule that does not
+    // find its source.
     const isUnfound =
       output.absence === "found" &&
-      specs.some((each) => ofSpec(each).some(({ absence }) => absence !== "found")) &&
+      specs.some((each) => ofSpec(each).some((other) => !isSameRule(other, output))) &&
       known.some(({ connection }) =>
         output.items.some((item) => isMissing(world, kind, item, connection)),
       );
@@ -90,6 +91,12 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
 }
 
 const isExtracted = ({ id }: Item): boolean => id.startsWith("dataFrom[");
+
+/** Reports whether the rules of two keys request the same metadata. */
+const isSameRule = (one: Output, other: Output): boolean =>
+  one.absence === other.absence &&
+  JSON.stringify(one.items.map(({ metadata }) => metadata)) ===
+    JSON.stringify(other.items.map(({ metadata }) => metadata));
 
 const hasSource = ({ items }: Output, sources: readonly string[]): boolean =>
   items.some(({ source }) => sources.includes(source));
