@@ -300,13 +300,15 @@ export function resolve(
   const isTrusted = (owner: string): boolean =>
     isAnyone || [account, item.owner, ...trustedOwners].includes(owner);
   const trusted = entries.filter((entry) => isTrusted(entry.owner));
+  const found = trusted.filter((entry) => hasMetadata(entry, item.metadata ?? {}));
   const entry =
-    trusted.find(({ owner }) => owner === account) ??
-    (trusted.length === 1 ? trusted[0] : undefined);
+    found.find(({ owner }) => owner === account) ?? (found.length === 1 ? found[0] : undefined);
   const isListed = entries.length > 0;
-  if (entry && item.metadata && !hasMetadata(entry, item.metadata)) return { ...one, isListed };
+  // An entry that the rule does not find may have been served before: no other owner replaces it.
+  const mayBeReplaced = found.length > 0 && found.length < trusted.length;
   return {
     ...one,
+    irregular: irregular || mayBeReplaced,
     ...bytesOf(world, vault, "secret", entry?.owner ?? "", item, entry?.key_version),
     isListed,
   };

@@ -143,4 +143,46 @@ describe("the operator converges after what the simulation has found:", () => {
     ];
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
+
+  // No bug: the key was expected to stay, as the key of a name that loses its metadata does.
+  test.each([
+    { data: [{ secretKey: "s1", remoteRef: { key: "s1" } }] },
+    { data: undefined, dataFrom: [{ find: { name: { regexp: "^s[12]$" } } }] },
+  ])("a rule replaces a key whose source it does not find: %j", async (former) => {
+    const metadata = { environment_type: "prod" };
+    const find = { name: { regexp: "^s[12]$" }, metadata };
+    const commands: Command[] = [
+      connection(),
+      { type: "write-secret", ...ENTRY },
+      { type: "write-secret", ...ENTRY, name: "s2", metadata },
+      resource("alpha", former),
+      advance(60_000),
+      resource("alpha", { data: undefined, dataFrom: [{ find }] }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
+  // No bug: the key was expected to be omitted. It has the own secret, or whatever the rule finds.
+  test("an edited rule finds only a received secret of the name of the own one that was served", async () => {
+    const metadata = { environment_type: "prod" };
+    const write: Command = { type: "write-secret", ...ENTRY };
+    const find = { name: { regexp: "^s[12]$" } };
+    const commands: Command[] = [
+      connection({ trustedOwners: ["ann@example.com"] }),
+      write,
+      resource("alpha", { data: undefined, dataFrom: [{ find }] }),
+      advance(60_000),
+      { ...write, name: "s2", metadata },
+      { ...write, name: "s3" },
+      { ...write, owner: "ann@example.com", metadata },
+      { type: "share", vault: ENTRY.vault, name: ENTRY.name, to: ENTRY.owner },
+      resource("alpha", {
+        // The new name requires a list.
+        data: [{ secretKey: "k2", remoteRef: { key: "s3" } }],
+        dataFrom: [{ find: { ...find, metadata } }],
+        target: { name: "beta" },
+      }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
 });

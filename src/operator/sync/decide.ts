@@ -8,6 +8,7 @@ import {
   notReady,
   type ReadyCondition,
   readyConditionOf,
+  unproven,
   withoutRest,
 } from "./ready-condition.ts";
 
@@ -339,7 +340,8 @@ export function decide(
   const absent = target.state === "absent" ? targetName(resource) : undefined;
   const readyCondition = readyConditionOf(resolutions, absent);
   const isUnknown = target.state === "owned" && target.annotationsCorrupted;
-  if (isUnknown && !isLossless(resolutions)) return keep(readyCondition);
+  if (isUnknown && !isLossless(resolutions))
+    return keep(readyCondition.ready ? unproven(resolutions, "the edited target") : readyCondition);
   const entries = resolutions.flatMap((resolution) => entryOf(resolution, syncedOf(target)) ?? []);
   // The API server would reject a Secret without a key that its type requires.
   const missing =

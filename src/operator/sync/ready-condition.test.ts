@@ -113,6 +113,34 @@ test("readyConditionOf reports entries whose owner the vault does not list", () 
   ).toContain("db now belongs to another owner, not to");
 });
 
+test.each<[string, object, string, string]>([
+  [
+    "extracts",
+    { isExtracted: true },
+    "set extract.owner to one of them",
+    "set extract.owner to follow it",
+  ],
+  [
+    "finds",
+    { foundBy: { id: "dataFrom[0]", pattern: "", metadata: {}, rewrite: [], digest: "" } },
+    "exclude it from dataFrom[0], and name it and its owner in spec.data",
+    "exclude it from dataFrom[0], and name it and its owner in spec.data",
+  ],
+])("readyConditionOf says how to choose the owner of what a rule %s", (_, changes, one, next) => {
+  const item = { ...db, ...changes };
+  expect(readyConditionOf([{ ...problem("ambiguous"), item }]).message).toContain(`: ${one}`);
+  expect(readyConditionOf([{ ...problem("other-owner"), item }]).message).toContain(`: ${next}`);
+});
+
+test("readyConditionOf reports an optional key of another vault until it is removed", () => {
+  const item = syncItem("db", { isOptional: true });
+  const awaited = { state: "missing", item, deletion: "awaited" } as const;
+  expect(readyConditionOf([awaited]).ready).toBe(true);
+  expect(readyConditionOf([{ ...awaited, isOfOtherVault: true }]).message).toContain(
+    "its key is removed when three lists over two refresh intervals have confirmed that (optional: true)",
+  );
+});
+
 const held =
   "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the connection";
 

@@ -35,9 +35,8 @@ const severity = Object.keys(reasonOf);
 
 /** Explains what happens to the key of an entry that is gone. */
 const deletions = {
-  due: "its key is removed (whenMissing: Delete)",
-  awaited:
-    "its key is removed when three lists over two refresh intervals have confirmed that (whenMissing: Delete)",
+  due: "its key is removed",
+  awaited: "its key is removed when three lists over two refresh intervals have confirmed that",
   held: "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the connection",
 } as const;
 
@@ -66,17 +65,23 @@ export const withoutRest = ({ reason, message }: ReadyCondition, why: string): R
 export const keptText = (absent: string | undefined): string =>
   absent === undefined ? "existing content is kept" : `${absent} is not created without it`;
 
+/** Returns the field that names the owner of the source of an item. */
+const ownerField = ({ isExtracted = false }: SyncItem): string =>
+  isExtracted ? "extract.owner" : "remoteRef.owner";
+
+/** Says how to use the secret of one of several owners. */
+const chooseOwner = (item: SyncItem, why: string): string =>
+  item.foundBy === undefined
+    ? `set ${ownerField(item)} ${why}`
+    : `exclude it from ${item.foundBy.id}, and name it and its owner in spec.data`;
+
 /** Returns the fields that could name the owner of a shared secret, and do not. */
-function namedBy({
-  owner,
-  item: { foundBy, isExtracted = false },
-}: Extract<Problem, { state: "untrusted" }>): string {
+function namedBy({ owner, item }: Extract<Problem, { state: "untrusted" }>): string {
   const trusted = "spec.trustedOwners of the connection";
   if (owner === undefined) return "and used only with spec.receive: Anyone of the connection";
-  if (foundBy !== undefined)
-    return `whom ${trusted} does not name, as ${foundBy.id} requires: add that owner there`;
-  const field = isExtracted ? "extract.owner" : "remoteRef.owner";
-  return `whom neither ${field} nor ${trusted} names: to use it, set one of them`;
+  if (item.foundBy !== undefined)
+    return `whom ${trusted} does not name, as ${item.foundBy.id} requires: add that owner there`;
+  return `whom neither ${ownerField(item)} nor ${trusted} names: to use it, set one of them`;
 }
 
 function explainMissing(
@@ -90,7 +95,9 @@ function explainMissing(
   if (deletion !== undefined) {
     // A restart ends the proof of a deletion. The message of a completed deletion must not change
     // with it.
-    return `${isnt}; ${deletions[isAbsent === true ? "due" : deletion]}`;
+    if (deletion === "held") return `${isnt}; ${deletions.held}`;
+    const policy = item.isOptional === true ? "optional: true" : "whenMissing: Delete";
+    return `${isnt}; ${deletions[isAbsent === true ? "due" : deletion]} (${policy})`;
   }
   const name = near === undefined ? "its name" : `its name (did you mean ${near}?)`;
   return `${isnt}: check ${name}, its shares and the scope of the connection; ${keptText(absent)}`;
@@ -101,9 +108,9 @@ function explain(problem: Problem, absent: string | undefined): string {
   const { source } = problem.item;
   switch (problem.state) {
     case "ambiguous":
-      return `${source} is shared by several owners (${problem.owners.join(", ")}): set remoteRef.owner to one of them`;
+      return `${source} is shared by several owners (${problem.owners.join(", ")}): ${chooseOwner(problem.item, "to one of them")}`;
     case "other-owner":
-      return `${source} now belongs to ${problem.candidate.owner ?? "another owner"}, not to the owner of the stored version: set remoteRef.owner to follow it`;
+      return `${source} now belongs to ${problem.candidate.owner ?? "another owner"}, not to the owner of the stored version: ${chooseOwner(problem.item, "to follow it")}`;
     case "no-version":
       return `${source} has no version ${problem.version}, the latest is ${problem.candidate.latest}: set version to an existing version or to latest`;
     case "regressed":
@@ -132,12 +139,13 @@ function explain(problem: Problem, absent: string | undefined): string {
 
 /**
  * Reports whether the absence of an optional source is no problem: nothing prevents the removal of
- * its key.
+ * its key, and the target has no bytes of another vault until then.
  */
 const isExpected = (resolution: Resolution): boolean =>
   resolution.item.isOptional === true &&
   (resolution.state === "missing" || resolution.state === "removed") &&
-  resolution.deletion !== "held";
+  resolution.deletion !== "held" &&
+  !("isOfOtherVault" in resolution && resolution.isOfOtherVault === true);
 
 const isProblem = (one: Resolution): one is Problem => one.state !== "found" && !isExpected(one);
 
@@ -173,4 +181,18 @@ export function readyConditionOf(
     .join("; ");
   const rest = alike.length > 3 ? `; and ${alike.length - 3} more` : "";
   return notReady(reasonOf[worst.state], shown + rest);
+}
+
+/**
+ * Returns the condition while `content` waits for the proof that optional sources are absent, and
+ * nothing else is a problem.
+ */
+export function unproven(resolutions: readonly Resolution[], content: string): ReadyCondition {
+  const gone = resolutions.find(
+    (one) => one.item.isOptional === true && one.state === "missing" && one.deletion !== "due",
+  );
+  return notReady(
+    "SourceMissing",
+    `${gone?.item.source} is not in the vault's list; ${content} is left unchanged until its absence is proven`,
+  );
 }

@@ -55,6 +55,8 @@ export interface Remembered {
    * According to the last status or their source, those bytes belong to an entry of the same name.
    */
   readonly sameName?: boolean | undefined;
+  /** Those bytes are from another vault. */
+  readonly isOfOtherVault?: boolean | undefined;
   /**
    * The `delete_time` of the source according to the last list of this connection that contained
    * it.
@@ -117,6 +119,8 @@ export type Resolution =
       readonly near?: string | undefined;
       /** The target has no such key: an awaited deletion would change nothing. */
       readonly isAbsent?: boolean;
+      /** The target has bytes of another vault, whose deletion is awaited. */
+      readonly isOfOtherVault?: boolean | undefined;
     }
   /**
    * Listed, but only from owners whom neither the connection nor the item names. `deleteAt`:
@@ -312,17 +316,26 @@ function resolveGone(
 function resolveMissing(
   resource: SyncResource,
   item: SyncItem,
-  { synced, sameName, held, provenInMs = Infinity, isListed, list, near }: Remembered,
+  remembered: Remembered,
   isOverdue: boolean,
 ): Resolution {
+  const { synced, sameName, held, provenInMs = Infinity, isListed, list, near } = remembered;
+  const { isOfOtherVault } = remembered;
   const isOptional = item.isOptional === true;
-  // Bytes of another source that an earlier spec named do not count.
-  const hasBytes = synced !== undefined && sameName === true;
+  // Bytes of another source that an earlier spec named do not count. Of which source bytes of
+  // another vault are is not known.
+  const hasBytes = synced !== undefined && (sameName === true || isOfOtherVault === true);
   if (isOptional && !hasBytes) return { state: "missing", item, deletion: "due" };
   const missing = { state: "missing", item, isListed, list, near } as const;
   if (resource.whenMissing === "Retain" && !isOptional) return missing;
   if (held === true) return { ...missing, deletion: "held" };
   return provenInMs > 0
-    ? { ...missing, deletion: "awaited", provenInMs, isAbsent: synced === undefined }
+    ? {
+        ...missing,
+        deletion: "awaited",
+        provenInMs,
+        isAbsent: synced === undefined,
+        isOfOtherVault,
+      }
     : { ...missing, deletion: "due", isOverdue };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { ACCOUNT, OTHER, PASSWORD } from "../../lab/simulated/simulated-vault.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 
 const DATA = [
@@ -72,6 +73,40 @@ test("a computed target is not Ready while the absence of an optional secret is 
   );
   await scene.settle(300_000);
   expect(scene.outcome()).toBe('db=x password={"db":"x"}, Synced');
+});
+
+// Found by the simulation: Ready was True although the edit was still in the target.
+test("an edited target is not Ready until the absence of an optional secret is proven", async () => {
+  await using scene = await synced(["db", "extra"]);
+  lists(scene, ["db"]);
+  await scene.settle(1_000);
+  scene.edit({ password: "edited" });
+  await scene.settle(1_000);
+  expect(scene.outcome()).toBe("extra=vault extra@1 password=edited, SourceMissing");
+  expect(scene.condition("Ready")?.message).toBe(
+    "extra is not in the vault's list; the edited target is left unchanged until its absence is proven",
+  );
+  await scene.settle(300_000);
+  expect(scene.outcome()).toBe(WITHOUT);
+});
+
+// Found by the simulation: Ready was True with the bytes of the former vault.
+test.each([
+  ["vault", ACCOUNT],
+  ["account", OTHER],
+])("a key of a former %s is removed on proof, and Ready is False until then", async (_, email) => {
+  await using scene = await synced(["db", "extra"]);
+  scene.connect("other", { email });
+  scene.vault("other").setPassword(email, PASSWORD);
+  scene.vault("other").lists({ name: "db", owner: email });
+  scene.follow({}, { data: DATA, connection: "other" });
+  await scene.settle(5_000);
+  const moved = "extra=vault extra@1 password=other db@1, SourceMissing";
+  expect(scene.outcome()).toBe(moved);
+  await scene.replace();
+  expect(scene.outcome()).toBe(moved);
+  await scene.settle(300_000);
+  expect(scene.outcome()).toBe("password=other db@1, Synced");
 });
 
 test("an outage or a failing list is no absence", async () => {

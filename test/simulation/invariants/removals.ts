@@ -62,6 +62,15 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
       outputsOf(each).filter((other) => other.key === key && hasSource(other, sources));
     if (specs.some((each) => ofSpec(each).length === 0)) continue;
     if (known.length === 0) continue;
+    // An edit replaced a key that the spec named, or another rule found, by a rule that does not
+    // find its source.
+    const isUnfound =
+      output.absence === "found" &&
+      specs.some((each) => ofSpec(each).some((other) => !isSameRule(other, output))) &&
+      known.some(({ connection }) =>
+        output.items.some((item) => isMissing(world, kind, item, connection)),
+      );
+    if (isUnfound) continue;
     // What is made of all sources together is removed with any of them.
     const needsAll = isDerived(spec) || (spec.target?.type ?? "Opaque") !== "Opaque";
     const isOwnGone = isAnyGone((each) => ofSpec(each).flatMap(({ items }) => items));
@@ -82,6 +91,12 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
 }
 
 const isExtracted = ({ id }: Item): boolean => id.startsWith("dataFrom[");
+
+/** Reports whether the rules of two keys request the same metadata. */
+const isSameRule = (one: Output, other: Output): boolean =>
+  one.absence === other.absence &&
+  JSON.stringify(one.items.map(({ metadata }) => metadata)) ===
+    JSON.stringify(other.items.map(({ metadata }) => metadata));
 
 const hasSource = ({ items }: Output, sources: readonly string[]): boolean =>
   items.some(({ source }) => sources.includes(source));
@@ -113,18 +128,25 @@ function isGone(
   spec: Spec,
   connection: ConnectionSpec,
 ): boolean {
-  const { url, email } = connection;
   const { vaults, clock } = world;
-  const { owner: from, absence, metadata = {} } = item;
-  const vault = vaultAt(url);
-  const isOptional = absence === "optional";
+  const vault = vaultAt(connection.url);
+  const isOptional = item.absence === "optional";
   const { whenRemoved = "Delete", whenMissing = "Retain" } = spec.target ?? {};
   const isExpired = vaults
     .deadlinesOf(vault, item.source)
     .some((deadline) => deadline <= clock.now() + world.greatestSkewMs);
   if (isExpired && (whenRemoved === "Delete" || isOptional)) return true;
   if (whenMissing !== "Delete" && !isOptional) return false;
+  return isMissing(world, kind, item, connection);
+}
+
+/** Reports whether the list of a connection lacks the source of an item, or may have lacked it. */
+function isMissing(world: World, kind: string, item: Item, connection: ConnectionSpec): boolean {
   if (hidesNames(connection)) return true;
+  const { url, email } = connection;
+  const { vaults, clock } = world;
+  const { owner: from, metadata = {} } = item;
+  const vault = vaultAt(url);
   const isListed =
     kind === "VaultFile"
       ? vaults.files(vault, email).some(({ filename }) => filename === item.source)

@@ -12,6 +12,7 @@ import {
   notReady,
   type ReadyCondition,
   readyConditionOf,
+  unproven,
   withoutRest,
 } from "../../sync/ready-condition.ts";
 import type { Report } from "../../sync/report.ts";
@@ -112,11 +113,7 @@ function shapeOf(resource: SyncResource, { keys }: Gathered): ReadyCondition | u
 function unavailable({ readyCondition, resolutions = [] }: Report): Failure {
   const known = readyCondition?.ready === false ? readyCondition : undefined;
   if (known !== undefined) return { condition: known, next: DONE, why: "" };
-  const [gone] = resolutions.filter(
-    ({ state, item }) => state === "missing" && item.isOptional === true,
-  );
-  const message = `${gone?.item.source} is not in the vault's list; the target is left unchanged until its absence is proven`;
-  return lasting("SourceMissing", message, DONE);
+  return { condition: unproven(resolutions, "the target"), next: DONE };
 }
 
 /**

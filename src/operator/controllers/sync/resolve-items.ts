@@ -56,6 +56,7 @@ function rememberedOf(
     servedOwner: served === undefined ? undefined : lastOwner(input, item),
     refreshInMs: refreshInMs(input),
     sameName: synced !== undefined && isOfName(input, item, synced),
+    isOfOtherVault: synced !== undefined && !isFromVault(synced, access.vault),
     deleteAt: isOther ? undefined : knownDeadline(input, listed, item),
     missingSince: snapshot.missingSince(item.source, item.owner),
     isListed,
