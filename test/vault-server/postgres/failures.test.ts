@@ -116,7 +116,7 @@ test("requests are unavailable while the database restarts or crashes, then reco
   expect(new Set(acknowledged).size).toBe(acknowledged.length);
 });
 
-test("reads of an account that has its connections are unavailable after a wait, others are served", async () => {
+test("reads of an account with all its connections end after a wait, reads of another are served", async () => {
   await using replicas = await Replicas.start();
   const [one, two] = await replicas.client("ann@example.com");
   expect((await one.call("protect", { key_name: "a", key_value: "v" })).status).toBe(200);
