@@ -11,6 +11,8 @@ const recipients = (count: number): string[] =>
 /** Counts the statements of all SQLite databases of this process until disposed. */
 function countedStatements(): Disposable & {
   counts(): { readonly statements: number; readonly executed: number };
+  /** Resolves after the sweep that a server starts with, and counts from then on. */
+  swept(): Promise<void>;
 } {
   const methods = (["get", "all", "run"] as const).map((name) =>
     vi.spyOn(StatementSync.prototype, name),
@@ -21,6 +23,10 @@ function countedStatements(): Disposable & {
       statements: methods.reduce((sum, { mock }) => sum + mock.calls.length, 0),
       executed: exec.mock.calls.length,
     }),
+    swept: async () => {
+      await expect.poll(() => exec.mock.calls.flat().join()).toContain("wal_checkpoint");
+      for (const method of [...methods, exec]) method.mockClear();
+    },
     [Symbol.dispose]: () => {
       for (const method of [...methods, exec]) method.mockRestore();
     },
@@ -87,11 +93,12 @@ test("a long list counts by its length, and the next request waits for it", asyn
 });
 
 test("reading a value takes two statements: for the token, and for the secret with its value", async () => {
+  using statements = countedStatements();
   await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
   const ann = await vault.client("ann@example.com");
   for (const key_value of ["v", "w"])
     expect((await ann.call("protect", { key_name: "a", key_value })).status).toBe(200);
-  using statements = countedStatements();
+  await statements.swept();
   const exposed = await ann.call("expose", { key_name: "a" });
   expect([exposed.status, exposed.json().key_value]).toEqual([200, "w"]);
   // None begins or ends a transaction.
@@ -99,6 +106,7 @@ test("reading a value takes two statements: for the token, and for the secret wi
 });
 
 test("reading a received value takes three statements: for the token, the share and the value", async () => {
+  using statements = countedStatements();
   await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
   const [ann, bob] = [await vault.client("ann@example.com"), await vault.client("bob@example.com")];
   expect((await ann.call("protect", { key_name: "a", key_value: "v" })).status).toBe(200);
@@ -113,7 +121,7 @@ test("reading a received value takes three statements: for the token, the share 
     });
     expect(shared.status).toBe(200);
   }
-  using statements = countedStatements();
+  await statements.swept();
   const exposed = await bob.call("expose_link", { key_name: "a", owner: ann.email });
   expect([exposed.status, exposed.json().key_value]).toEqual([200, "v"]);
   expect(statements.counts()).toEqual({ statements: 3, executed: 2 });
