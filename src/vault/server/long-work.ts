@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { yieldToEventLoop } from "../../lib/clock.ts";
 
 /** Duration after which long work lets others use the event loop, in milliseconds. */
-const SLICE_MS = 8;
+const SLICE_MS = 4;
 /**
  * Duration of a turn of the event loop after which further short work waits for the next one, in
  * milliseconds.
@@ -107,15 +107,15 @@ export class LongWork {
   }
 
   /**
-   * Resolves immediately, or in the next turn of the event loop when the current one is long. Short
-   * work calls it before it starts: many pieces are then not one long turn.
+   * Resolves immediately, or in the next turn of the event loop when the current one is longer than
+   * `turnMs`. Short work calls it before it starts: many pieces are then not one long turn.
    */
-  shortTurn(): Promise<void> | undefined {
+  shortTurn(turnMs = TURN_MS): Promise<void> | undefined {
     const now = this.#loop.now();
     if (this.#turnStart !== undefined) {
-      return now - this.#turnStart < TURN_MS
+      return now - this.#turnStart < turnMs
         ? undefined
-        : this.#loop.next().then(() => this.shortTurn());
+        : this.#loop.next().then(() => this.shortTurn(turnMs));
     }
     this.#turnStart = now;
     void this.#loop.next().then(() => (this.#turnStart = undefined));

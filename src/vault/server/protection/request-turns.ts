@@ -3,18 +3,34 @@ import { FairTurns } from "../store/fair-turns.ts";
 import { longWork } from "../long-work.ts";
 
 /**
- * Turns of authenticated requests. On a busy server an account with few requests passes the queue
- * of one with many.
+ * Durations of a turn of the event loop after which a request waits for the next one, in
+ * milliseconds: of an account that has used more of it than others, and of one that has used less.
+ */
+const AHEAD_MS = 3;
+const BEHIND_MS = 10;
+
+/**
+ * Turns of authenticated requests, by the time that they use the event loop until they wait for
+ * something. On a busy server an account with few requests passes the queue of one with many, and
+ * those of the latter do not make turns long.
  */
 export class RequestTurns {
   readonly #turns: FairTurns;
 
   constructor(clock: Clock) {
-    this.#turns = new FairTurns(clock);
+    this.#turns = new FairTurns(clock, (isAhead) =>
+      longWork.shortTurn(isAhead ? AHEAD_MS : BEHIND_MS),
+    );
   }
 
   /** Resolves when it is the turn of an account: immediately while the event loop is not busy. */
   next(account: string): Promise<void> {
-    return this.#turns.run(account, async () => longWork.shortTurn());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    void this.#turns.run(account, async () => {
+      resolve();
+      // Ticks run after all promise jobs: the request, until it waits for something.
+      await new Promise<void>((done) => process.nextTick(done));
+    });
+    return promise;
   }
 }

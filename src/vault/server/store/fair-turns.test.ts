@@ -68,3 +68,24 @@ test("idle resolves after all work that waits, of every account", async () => {
   await Promise.all(all);
   expect(await idle).toBe(3);
 });
+
+test("a turn of an account that has had more waits, but not when another one arrives", async () => {
+  const clock = new VirtualClock();
+  const turns = new FairTurns(clock, (isAhead) =>
+    isAhead && clock.monotonic() < 100 ? clock.sleep(100) : undefined,
+  );
+  const ended: string[] = [];
+  const work = async (account: string): Promise<void> => {
+    await turns.run(account, () => clock.sleep(10));
+    ended.push(account);
+  };
+  const all = [work("many"), work("many")];
+  await clock.advance(20);
+  expect(ended).toEqual(["many"]);
+  all.push(work("few"));
+  await clock.advance(20);
+  expect(ended).toEqual(["many", "few"]);
+  await clock.advance(100);
+  await Promise.all(all);
+  expect(ended).toEqual(["many", "few", "many"]);
+});

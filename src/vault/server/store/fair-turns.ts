@@ -27,8 +27,20 @@ export class FairTurns {
   readonly #ended = new Map<string, number>();
   #serving: Promise<void> | undefined;
 
-  constructor(clock: Clock) {
+  /** Resolved when work of an account arrives that has had less than others. */
+  #arrival: PromiseWithResolvers<void> | undefined;
+  readonly #ready: (isAhead: boolean) => Promise<void> | undefined;
+
+  /**
+   * @param ready waits until a turn may begin, if it may not yet, of an account that has had more
+   * or less than others
+   */
+  constructor(
+    clock: Clock,
+    ready: (isAhead: boolean) => Promise<void> | undefined = () => undefined,
+  ) {
     this.#clock = clock;
+    this.#ready = ready;
   }
 
   /** Runs `work` in a turn of an account. @throws the error of the work */
@@ -37,7 +49,11 @@ export class FairTurns {
     const settled = (): Promise<void> => work().then(resolve, reject);
     const waiting = this.#waiting.get(account);
     if (waiting) waiting.works.push(settled);
-    else this.#waiting.set(account, this.#arrived(account, [settled]));
+    else {
+      const arrived = this.#arrived(account, [settled]);
+      this.#waiting.set(account, arrived);
+      if (!this.#isAhead(arrived)) this.#arrival?.resolve();
+    }
     this.#serving ??= this.#serve();
     return promise;
   }
@@ -50,9 +66,19 @@ export class FairTurns {
   async #serve(): Promise<void> {
     // Work that arrives together is compared before the first one runs.
     await Promise.resolve();
-    for (let next = this.#next(); next; next = this.#next()) await this.#turn(next);
+    for (let next = this.#next(); next; next = this.#next()) {
+      const wait = this.#ready(this.#isAhead(next));
+      if (wait) {
+        this.#arrival = Promise.withResolvers();
+        await Promise.race([wait, this.#arrival.promise]);
+      } else await this.#turn(next);
+    }
     this.#ended.clear();
     this.#serving = undefined;
+  }
+
+  #isAhead({ position }: Account): boolean {
+    return position > this.#position;
   }
 
   #next(): Account | undefined {

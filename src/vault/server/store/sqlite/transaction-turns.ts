@@ -1,5 +1,4 @@
 import type { Clock } from "../../../../lib/clock.ts";
-import { longWork } from "../../long-work.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import type { RowMacs } from "../row-macs.ts";
 import type { Transaction } from "../store.ts";
@@ -31,7 +30,6 @@ export class TransactionTurns {
   /** Runs a job in a turn of an account, by default of the server. */
   run<T>(job: (connection: SqliteConnection) => T | Promise<T>, account = ""): Promise<T> {
     return this.#turns.run(account, async () => {
-      await longWork.shortTurn();
       try {
         return await job(this.#connection);
       } catch (error) {
