@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config";
 /**
  * The unit tests of the mutated folders, for mutation testing (`npm run mutation`): one worker,
  * because each runner has its own. The files share their modules, because loading them for each
- * mutant takes longer than the tests. Without the tests of the whole engine, which take seconds
- * each.
+ * mutant takes longer than the tests. The tests of the whole engine are not among them: each takes
+ * seconds.
  */
 export default defineConfig({
   test: {
