@@ -57,7 +57,9 @@ function namedTypes(files: Files): number {
 }
 
 function worlds(files: Files): number {
-  const texts = [...files].filter(([path]) => /^(?:test|bench|demo)\//.test(path));
+  const texts = [...files].filter(([path]) =>
+    /^(?:test|(?:scripts\/)?(?:bench|demo))\//.test(path),
+  );
   const names = texts.flatMap(([, text]) => [...text.matchAll(WORLD)].map(([, name]) => name));
   return names.length;
 }

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { setDefaultCACertificates, getCACertificates } from "node:tls";
-import { account } from "../../../demo/vault-account.ts";
+import { account } from "../../../scripts/demo/vault-account.ts";
 import { timeToReady, type StartTime } from "../../../scripts/image/start-time.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { certificate } from "../../lab/certificates.ts";
