@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { logIn, VaultClient } from "../../src/protocol/client/vault-client.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
-import { protect } from "../../src/protocol/operations/protect.ts";
+import { protect } from "../../src/protocol/operations/secrets.ts";
 import type { UploadedFile } from "../../src/protocol/responses.ts";
 import { unlimitedScope } from "../../src/protocol/scope.ts";
 
