@@ -13,8 +13,12 @@ import { defaultVaultPort, type DemoArguments } from "./arguments.ts";
 import { ClusterView } from "./cluster-view.ts";
 import { demoNamespace, kubectl } from "./kubectl.ts";
 import { bold, screen } from "./output.ts";
-import type { Preparation } from "./preparation.ts";
-import { checkPortIsFree, operatorReady, stoppingWithParent } from "./processes.ts";
+import {
+  type Preparation,
+  checkPortIsFree,
+  operatorReady,
+  stoppingWithParent,
+} from "./preparation.ts";
 import { account, fillVault, logInAsShop, type VaultContent } from "./vault-account.ts";
 
 /** The log of a program. */

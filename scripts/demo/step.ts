@@ -1,9 +1,8 @@
 import type { Change } from "./cluster-view.ts";
-import { formatFingerprint, isEqual } from "./fingerprint.ts";
-import { Interrupted } from "./interruption.ts";
+import { formatFingerprint, isEqual, type ShownObject } from "./shown-object.ts";
+import { Interrupted } from "./preparation.ts";
 import { bad, bold, dim, good, screen, seconds } from "./output.ts";
 import type { Stage } from "./setup.ts";
-import type { ShownObject } from "./shown-object.ts";
 
 /** A step whose expectation was not met. */
 export class StepFailure extends Error {
