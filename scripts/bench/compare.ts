@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { z } from "zod";
-import { spreadText } from "./operator/series-tables.ts";
+import { spreadText } from "./operator/samples.ts";
 import type { Spread } from "./statistics.ts";
 import { table } from "./table.ts";
 

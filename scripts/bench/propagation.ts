@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { FaultProxy, type Fault } from "../../test/lab/real/fault-proxy.ts";
 import { waitUntil } from "../../test/lab/clock/wait-until.ts";
-import { latenciesOf, latencyCells, latencyColumns } from "./operator/latencies.ts";
+import { latenciesOf, latencyCells, latencyColumns } from "./statistics.ts";
 import { SecretWatch } from "./operator/secret-watch.ts";
 import { protect, Stage } from "./operator/stage.ts";
 import { saveResult } from "./result-file.ts";

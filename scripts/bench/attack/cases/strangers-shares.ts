@@ -6,7 +6,7 @@ import {
   type AttackCase,
   type Round,
 } from "../attack-case.ts";
-import { largeMetadata, storeLarge } from "../large-metadata.ts";
+import { largeMetadata, storeLarge } from "../patient.ts";
 import type { VaultClient } from "../../../../test/lab/vault/vault-client.ts";
 
 /** Number of secrets of each attacker. Together they exceed what an operator reads. */

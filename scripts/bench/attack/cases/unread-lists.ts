@@ -1,5 +1,5 @@
 import { ATTACKERS, type AccountName, type AttackCase } from "../attack-case.ts";
-import { storeLarge } from "../large-metadata.ts";
+import { storeLarge } from "../patient.ts";
 import { holdUnread, missesOfUnread } from "../unread-connections.ts";
 
 const LISTS = 500;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { operationPath } from "../../../../src/protocol/operation-paths.ts";
 import type { VaultClient } from "../../../../test/lab/vault/vault-client.ts";
 import type { AttackCase, Round } from "../attack-case.ts";
-import { storeLarge } from "../large-metadata.ts";
+import { storeLarge } from "../patient.ts";
 import { fire } from "../shot-loop.ts";
 
 const CLIENTS = 100;

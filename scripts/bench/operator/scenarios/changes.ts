@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { beginCosts, EXPOSES, requestsTo } from "../costs.ts";
-import { latenciesOf } from "../latencies.ts";
+import { latenciesOf } from "../../statistics.ts";
 import { ratio, record, type Scenario, type Scene } from "../scene.ts";
 import { INTERVAL_SECONDS } from "../subject.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { latenciesOf } from "../latencies.ts";
+import { latenciesOf } from "../../statistics.ts";
 import { groupCpuSeconds } from "../process-usage.ts";
 import type { Samples } from "../samples.ts";
 import { SecretWatch } from "../secret-watch.ts";
