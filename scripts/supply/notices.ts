@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { packagesNotAllowed } from "./allowed-licenses.ts";
 import { productionPackages, type ProductionPackage } from "./production-packages.ts";
 
 const licenseFile = /^(?:un)?(?:licen[cs]e|copying|notice)(?:\.(?:md|txt))?$/iu;
@@ -66,27 +67,4 @@ export function thirdPartyNotices(root: string): string {
   }
   const sections = [...byText].map(([text, names]) => `${line}\n${names.join("\n")}\n\n${text}\n`);
   return `${head}\n\n${sections.join("\n")}`;
-}
-
-/**
- * Licenses that permit to distribute a package as a part of the image, with its notice and nothing
- * more.
- */
-const allowed = new Set([
-  "Apache-2.0",
-  "BlueOak-1.0.0",
-  "BSD-3-Clause",
-  "ISC",
-  "MIT",
-  "MIT-0",
-  "PSF-2.0",
-  "Unlicense",
-]);
-
-/**
- * Returns the packages with another license. A choice of licenses needs a decision: expressions are
- * not allowed either.
- */
-export function packagesNotAllowed(packages: readonly ProductionPackage[]): ProductionPackage[] {
-  return packages.filter(({ license }) => !allowed.has(license));
 }
