@@ -9,8 +9,7 @@ import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { installOperator, type AdmittedPod } from "./support/admitted-pod.ts";
 import type { ConfinedContainer } from "./support/confined-container.ts";
-import { startOperatorContainer } from "./support/operator-container.ts";
-import { VaultContainer } from "./support/vault-container.ts";
+import { startOperatorContainer, VaultContainer } from "./support/containers.ts";
 
 /**
  * The demo, with the image in containers: the operator as the pod that the API server has admitted

@@ -2,10 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StoreLocation } from "../store-location.ts";
-import { loginRaces } from "./login-races.ts";
-import { permissionRaces } from "./permission-races.ts";
+import { loginRaces, permissionRaces, writeRaces } from "./races.ts";
 import { RaceServers } from "./race-servers.ts";
-import { writeRaces } from "./write-races.ts";
 
 const NAMES = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal", "ida", "jon"];
 
