@@ -8,6 +8,7 @@ import {
   type OwnedControlPlane,
 } from "../../../test/lab/control-plane/start.ts";
 import { installOperator } from "../../../test/lab/kube/install-crds.ts";
+import { valueIn } from "../../../test/lab/monitoring/scrape.ts";
 import { secretThrough, vaultConnection } from "../../../test/lab/real/resources.ts";
 import { SERVICE_ACCOUNT } from "../../../test/lab/real/world.ts";
 import {
@@ -300,13 +301,7 @@ export async function workOf(
   connections = 1,
 ): Promise<Work> {
   const { body } = await operator.page("/metrics");
-  const sample = (name: string): number =>
-    Number(
-      body
-        .split("\n")
-        .find((line) => line.startsWith(`${name} `))
-        ?.split(" ")[1] ?? 0,
-    );
+  const sample = (name: string): number => valueIn(body, name) ?? 0;
   const meanMs = (name: string, labels: string): number =>
     (sample(`${name}_sum{${labels}}`) / sample(`${name}_count{${labels}}`)) * 1_000;
   const reconciled = sample('vaultsync_reconciles_total{controller="sync",outcome="done"}');

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile, mkdtempDisposable } from "node:fs/promises";
 import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -67,8 +67,9 @@ async function startProcess(
   program: string,
   owned: AsyncDisposableStack,
 ): Promise<{ pid: number; url: URL }> {
-  const directory = await mkdtemp(join(tmpdir(), "vaultsync-bench-openbao-"));
-  owned.defer(() => rm(directory, { recursive: true, force: true }));
+  const directory = owned.use(
+    await mkdtempDisposable(join(tmpdir(), "vaultsync-bench-openbao-")),
+  ).path;
   const url = new URL(`http://127.0.0.1:${await freePort()}`);
   const file = join(directory, "server.hcl");
   await writeFile(file, configuration(directory, url, await freePort()));

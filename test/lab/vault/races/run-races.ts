@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StoreLocation } from "../store-location.ts";
@@ -42,8 +42,7 @@ export async function runRaces(
   { servers, seconds }: { readonly servers: number; readonly seconds: number },
 ): Promise<Races> {
   await using owned = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  owned.defer(() => rm(directory, { recursive: true }));
+  const directory = owned.use(await mkdtempDisposable(join(tmpdir(), "vaultsync-test-"))).path;
   const stop = new AbortController();
   const audits = Array.from({ length: servers }, (_, index) =>
     join(directory, `audit-${index}.jsonl`),
