@@ -8,9 +8,8 @@ import { reasons } from "../../src/operator/api/reasons.ts";
 import type { ReconcileOutcome } from "../../src/operator/runtime/controller.ts";
 import type { RequestOutcome } from "../../src/operator/vault-client/observer.ts";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import { apiServerMetrics } from "../../src/telemetry/api-server-metrics.ts";
+import { apiServerMetrics, operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
 import { MetricsRegistry, type MetricDefinition } from "../../src/telemetry/metrics-registry.ts";
-import { operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
 import { VaultMetrics } from "../../src/vault/server/metrics.ts";
 
 const nothing = {

@@ -3,7 +3,6 @@ import { defineOperation } from "../define-operation.ts";
 import { metadataObject, standardMetadataFields, isStandardName } from "../metadata.ts";
 import { secretRecord, exposedSecret, versionRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
-import { deleteTime } from "../schemas/delete-time.ts";
 import {
   secretRequest,
   secretValue,
@@ -15,6 +14,25 @@ import {
 } from "../schemas/request-fields.ts";
 import { oneOrMore } from "../schemas/one-or-more.ts";
 import { nameSchema } from "../names.ts";
+
+/** Longest accepted `delete_time`, in minutes. */
+const MAX_DELETE_MINUTES = 10 ** 12;
+
+/** Minutes as an integer or a decimal string; `null` is the same as an omitted field. */
+const deleteTime = z
+  .union([z.int(), z.string().regex(/^[0-9]{1,20}$/u, "expected minutes in digits"), z.null()])
+  .transform((minutes) => (minutes === null ? undefined : Number(minutes)))
+  .pipe(z.number().min(1).max(MAX_DELETE_MINUTES).optional())
+  .meta({
+    anyOf: [
+      { type: "integer", minimum: 1, maximum: MAX_DELETE_MINUTES },
+      { type: "string", maxLength: 20, pattern: "^0*([1-9][0-9]{0,11}|10{12})$" },
+      { type: "null" },
+    ],
+    description:
+      "Minutes until the secret is removed, as an integer or in digits; null is the same as omitting it.",
+  })
+  .optional();
 
 const email = "$request.body#/email";
 const secret = { email, key_name: "$response.body#/secret/key_name" };

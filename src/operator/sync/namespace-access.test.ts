@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { globMatcher } from "./glob.ts";
+import { globMatcher } from "./namespace-access.ts";
 
 test.each<[glob: string, matching: string[], others: string[]]>([
   ["shop-db", ["shop-db"], ["shop-db2", "a-shop-db", "Shop-db", ""]],
