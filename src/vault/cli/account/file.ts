@@ -8,8 +8,7 @@ import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { deleteFile, listFile } from "../../../protocol/operations/files.ts";
 import type { FileRecord } from "../../../protocol/responses.ts";
 import { confirm } from "../terminal.ts";
-import { type ListFlags, printList, printValue } from "./print.ts";
-import { fileRows, fileVersionRows } from "./record-tables.ts";
+import { type ListFlags, printList, printValue, fileRows, fileVersionRows } from "./print.ts";
 
 interface VersionFlags extends AccountFlags {
   readonly version?: number;

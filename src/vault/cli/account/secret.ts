@@ -21,8 +21,7 @@ import {
 import { share, unshare } from "../../../protocol/operations/sharing.ts";
 import type { Permission } from "../../../protocol/responses.ts";
 import { confirm, readPassword } from "../terminal.ts";
-import { type ListFlags, printList, printValue } from "./print.ts";
-import { secretRows, versionRows } from "./record-tables.ts";
+import { type ListFlags, printList, printValue, secretRows, versionRows } from "./print.ts";
 
 interface OwnerFlags extends AccountFlags {
   readonly owner?: string;
