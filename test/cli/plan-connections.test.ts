@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { connection, plan, secret, write } from "./support/plan-repository.ts";
+import { bob, connection, header, plan, secret, write } from "./support/plan-repository.ts";
 
 const through = (...lines: string[]): string[] =>
   lines.map((line) =>
@@ -128,4 +128,38 @@ test("required keys that are missing, and a type that is not allowed, are proble
 test("a connection of the cluster may be in other files", async () => {
   await write("secret.yaml", ...through(...secret("shared", "key: shop/db")));
   expect(await plan("--offline")).toMatchObject({ code: 0, stderr: "" });
+});
+
+const lines = (fields: object): string[] =>
+  Object.entries(fields).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`);
+
+/**
+ * Returns the exit code and the problems of a VaultSecret with these sources, through a connection
+ * with these settings.
+ */
+async function planned(settings: object, sources: object): Promise<unknown> {
+  const own = [...header("VaultSecret", "vault"), "  connectionRef: { name: vault }"];
+  await write("all.yaml", ...connection(), ...lines(settings), "---", ...own, ...lines(sources));
+  const { code, stderr } = await plan();
+  return [code, stderr.trim().replace(/^.*all\.yaml:\d+: /u, "")];
+}
+
+const reference = (more: object = {}) => ({
+  data: [{ secretKey: "key", remoteRef: { key: "received", ...more } }],
+});
+const find = { dataFrom: [{ find: { name: { regexp: "^receiv" } } }] };
+
+test("plan reports shared secrets whose owner is not named", async () => {
+  const uncreated = "the Secret vault is not created without it";
+  const trust = "spec.trustedOwners of the connection";
+  const named = `received is shared by ${bob}, whom neither remoteRef.owner nor ${trust} names: to use it, set one of them; ${uncreated}`;
+  expect(await planned({}, reference())).toEqual([3, named]);
+  const found = `dataFrom[0] finds no entry in the vault's list: what ${bob} shares needs ${trust}; ${uncreated}`;
+  expect(await planned({}, find)).toEqual([3, found]);
+  expect(await planned({ receive: "Anyone" }, find)).toEqual([3, found]);
+  const trusting = { trustedOwners: [bob] };
+  expect(await planned(trusting, reference())).toEqual([0, ""]);
+  expect(await planned(trusting, find)).toEqual([0, ""]);
+  expect(await planned({}, reference({ owner: bob }))).toEqual([0, ""]);
+  expect(await planned({ receive: "Anyone" }, reference())).toEqual([0, ""]);
 });
