@@ -35,11 +35,11 @@ const menu: Menu = {
   },
   kill9: {
     description: "a vault server that is killed under load loses no acknowledged write",
-    node: ["scripts/kill9.ts"],
+    node: ["scripts/bench/kill9.ts"],
   },
   races: {
     description: "clients that race at vault servers, and the rules that no race breaks",
-    node: ["scripts/races.ts"],
+    node: ["scripts/bench/races.ts"],
   },
   operator: {
     description: "requests, memory and times of the operator in its scenarios",

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { killRounds } from "../test/lab/vault/kill-rounds.ts";
-import { storeKinds, StoreLocation } from "../test/lab/vault/store-location.ts";
+import { killRounds } from "../../test/lab/vault/kill-rounds.ts";
+import { storeKinds, StoreLocation } from "../../test/lab/vault/store-location.ts";
 
 const { values } = parseArgs({
   options: {

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { runRaces } from "../test/lab/vault/races/run-races.ts";
-import { storeKinds, StoreLocation } from "../test/lab/vault/store-location.ts";
+import { runRaces } from "../../test/lab/vault/races/run-races.ts";
+import { storeKinds, StoreLocation } from "../../test/lab/vault/store-location.ts";
 
 const { values } = parseArgs({
   options: {
