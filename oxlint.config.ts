@@ -342,7 +342,7 @@ export default defineConfig({
       rules: { "no-restricted-properties": "off", "no-restricted-globals": "off" },
     },
     {
-      files: ["**/*.test.ts", "test/**", "scripts/**", "demo/**", "bench/**", "*.config.ts"],
+      files: ["**/*.test.ts", "test/**", "scripts/**", "*.config.ts"],
       rules: {
         "no-restricted-properties": "off",
         "no-restricted-globals": "off",

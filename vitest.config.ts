@@ -16,7 +16,7 @@ export default defineConfig({
           name: "unit",
           expect: { poll: { interval: 5, timeout: 60_000 } },
           include: [
-            "{src,scripts,bench}/**/*.test.ts",
+            "{src,scripts}/**/*.test.ts",
             "test/{architecture,operator,vault-server,contract,cli,lab,docs,simulation,fuzz,monitoring}/**/*.test.ts",
           ],
           exclude: [

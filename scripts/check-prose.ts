@@ -26,7 +26,7 @@ const problems = files.flatMap(({ path, content }) =>
 );
 
 for (const { path, content } of files) {
-  if (!/^(?:[A-Z]+|docs\/.*)\.md$/.test(path) || path === "CHANGELOG.md") continue;
+  if (!/^(?:(?:\.github\/)?[A-Z]+|docs\/.*)\.md$/.test(path) || path === "CHANGELOG.md") continue;
   const wrapped = wrapMarkdown(content);
   if (wrapped === content) continue;
   if (write) writeFileSync(path, wrapped);

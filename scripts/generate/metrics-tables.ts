@@ -1,6 +1,5 @@
 import { MetricsRegistry, type MetricDefinition } from "../../src/telemetry/metrics-registry.ts";
-import { apiServerMetrics } from "../../src/telemetry/api-server-metrics.ts";
-import { operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
+import { apiServerMetrics, operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
 import { VaultMetrics } from "../../src/vault/server/metrics.ts";
 import { code, plain, table } from "./markdown.ts";
 

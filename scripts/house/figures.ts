@@ -11,8 +11,7 @@ const isSource = (path: string): boolean =>
   path.startsWith("src/") && /\.(?:tsx?|css|html)$/.test(path) && !isTest(path);
 const isSupport = (path: string): boolean =>
   path.startsWith("test/") && isCode(path) && !isTest(path);
-const isDocs = (path: string): boolean =>
-  path.endsWith(".md") && (path.startsWith("docs/") || !path.includes("/"));
+const isDocs = (path: string): boolean => /^(?:docs\/.*|(?:\.github\/)?[^/]+)\.md$/.test(path);
 const isManifest = (path: string): boolean => /^(?:deploy|crds|examples)\//.test(path);
 
 /** Names of classes and functions that make a world for tests. */
@@ -58,7 +57,9 @@ function namedTypes(files: Files): number {
 }
 
 function worlds(files: Files): number {
-  const texts = [...files].filter(([path]) => /^(?:test|bench|demo)\//.test(path));
+  const texts = [...files].filter(([path]) =>
+    /^(?:test|(?:scripts\/)?(?:bench|demo))\//.test(path),
+  );
   const names = texts.flatMap(([, text]) => [...text.matchAll(WORLD)].map(([, name]) => name));
   return names.length;
 }

@@ -1,26 +1,20 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { mkdir, writeFile } from "node:fs/promises";
+import { delimiter } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { TestDirectory } from "../../test/lab/test-directory.ts";
 import { silentProgress } from "../../test/lab/control-plane/progress.ts";
 import { provideBase } from "./base.ts";
 
-let directory: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-docker-"));
-});
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await rm(directory, { recursive: true });
-});
+const directory = new TestDirectory();
+afterEach(() => vi.unstubAllEnvs());
 
 /** Puts a `docker` first on the path that has these images and cannot pull any. */
 async function dockerWith(...images: string[]): Promise<void> {
-  await mkdir(join(directory, "bin"));
+  await mkdir(directory.join("bin"));
   const known = images.map((image) => `  "image inspect ${image}") exit 0 ;;`).join("\n");
   const script = `#!/bin/sh\ncase "$*" in\n${known}\nesac\necho "no network" >&2\nexit 1\n`;
-  await writeFile(join(directory, "bin/docker"), script, { mode: 0o755 });
-  vi.stubEnv("PATH", `${join(directory, "bin")}${delimiter}${process.env["PATH"]}`);
+  await writeFile(directory.join("bin/docker"), script, { mode: 0o755 });
+  vi.stubEnv("PATH", `${directory.join("bin")}${delimiter}${process.env["PATH"]}`);
 }
 
 test("provideBase returns the image of the Dockerfile when Docker has it", async () => {

@@ -63,7 +63,11 @@ export const exceptions: readonly {
   readonly text: RegExp;
   readonly reason: string;
 }[] = [
-  { path: /^CONTRIBUTING\.md$/, text: /^\| .* \| .* \|$/, reason: "the table of replacements" },
+  {
+    path: /^\.github\/CONTRIBUTING\.md$/,
+    text: /^\| .* \| .* \|$/,
+    reason: "the table of replacements",
+  },
   {
     path: /./,
     text: /\b(?:letters, digits|consist of letters|lower-case letters)\b/i,

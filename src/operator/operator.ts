@@ -6,7 +6,11 @@ import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import { listenFailure } from "../lib/listen-failure.ts";
 import { type Readiness, serveEndpoints } from "../telemetry/endpoints.ts";
-import { apiServerMetrics } from "../telemetry/api-server-metrics.ts";
+import {
+  apiServerMetrics,
+  type OperatorMetrics,
+  operatorMetrics,
+} from "../telemetry/operator-metrics.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { apiRemedies } from "./api-remedies.ts";
 import { FIELD_MANAGER } from "./api/names.ts";
@@ -15,7 +19,6 @@ import { ApiProblems } from "./kube/api-problems.ts";
 import { KubeClient } from "./kube/client/kube-client.ts";
 import { loadCredentials } from "./kube/credentials/load-credentials.ts";
 import { UndiciTransport } from "./vault-client/http/undici-transport.ts";
-import { type OperatorMetrics, operatorMetrics } from "../telemetry/operator-metrics.ts";
 import { tenantOf } from "./api/connection-key.ts";
 import { contentKey } from "./content-key.ts";
 import { Controllers, type ControllersOptions } from "./controllers.ts";

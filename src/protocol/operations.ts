@@ -1,39 +1,46 @@
 import type { JsonRequest, OperationDefinition } from "./define-operation.ts";
 import type { Operation } from "./operation-paths.ts";
-import { blockSender } from "./operations/block-sender.ts";
-import { blockedSendersOperation } from "./operations/blocked-senders.ts";
-import { deleteAllFiles } from "./operations/delete-all-files.ts";
-import { deleteFile } from "./operations/delete-file.ts";
-import { deleteSharedKeyLink } from "./operations/delete-shared-key-link.ts";
-import { deleteSecrets } from "./operations/delete.ts";
-import { downloadFile } from "./operations/download-file.ts";
-import { exposeLink } from "./operations/expose-link.ts";
-import { expose } from "./operations/expose.ts";
-import { generateAccessToken } from "./operations/generate-access-token.ts";
-import { listFile } from "./operations/list-file.ts";
-import { listNoDup } from "./operations/list-no-dup.ts";
-import { protectFile } from "./operations/protect-file.ts";
-import { protectLink } from "./operations/protect-link.ts";
-import { protect } from "./operations/protect.ts";
-import { refreshToken } from "./operations/refresh-token.ts";
-import { shareList } from "./operations/share-list.ts";
-import { share } from "./operations/share.ts";
-import { teamAddMembers } from "./operations/team-add-members.ts";
-import { teamCreate } from "./operations/team-create.ts";
-import { teamDelete } from "./operations/team-delete.ts";
-import { teamLeave } from "./operations/team-leave.ts";
-import { teamList } from "./operations/team-list.ts";
-import { teamRemoveMembers } from "./operations/team-remove-members.ts";
-import { tokenList } from "./operations/token-list.ts";
-import { tokenRevoke } from "./operations/token-revoke.ts";
-import { unblockSender } from "./operations/unblock-sender.ts";
-import { unshare } from "./operations/unshare.ts";
-import { updateKeyMetadata } from "./operations/update-key-metadata.ts";
-import { versionDelete } from "./operations/version-delete.ts";
-import { versionExposeLink } from "./operations/version-expose-link.ts";
-import { versionExpose } from "./operations/version-expose.ts";
-import { versionListForLink } from "./operations/version-list-for-link.ts";
-import { versionList } from "./operations/version-list.ts";
+import {
+  blockSender,
+  blockedSendersOperation,
+  deleteSharedKeyLink,
+  shareList,
+  share,
+  unblockSender,
+  unshare,
+} from "./operations/sharing.ts";
+import {
+  deleteAllFiles,
+  deleteFile,
+  downloadFile,
+  listFile,
+  protectFile,
+} from "./operations/files.ts";
+import {
+  deleteSecrets,
+  expose,
+  listNoDup,
+  protect,
+  updateKeyMetadata,
+  versionDelete,
+  versionExpose,
+  versionList,
+} from "./operations/secrets.ts";
+import {
+  exposeLink,
+  protectLink,
+  versionExposeLink,
+  versionListForLink,
+} from "./operations/shared-secrets.ts";
+import { generateAccessToken, refreshToken, tokenList, tokenRevoke } from "./operations/tokens.ts";
+import {
+  teamAddMembers,
+  teamCreate,
+  teamDelete,
+  teamLeave,
+  teamList,
+  teamRemoveMembers,
+} from "./operations/teams.ts";
 
 /** Every operation of the vault, in the order of its documentation. */
 export const operations = {

@@ -7,9 +7,19 @@ import { sample } from "./sample-values.ts";
 import { expirationHours, callerEmail } from "./schemas/request-fields.ts";
 import { allowedNetworks, lifetimeHours } from "./schemas/token-limits.ts";
 import { scopeString } from "./schemas/scope-string.ts";
-import { newPassword } from "./schemas/new-password.ts";
 import { session, signUpMode } from "./schemas/session.ts";
 import { canonicalEmail, isPlainEmailAddress } from "./email-address.ts";
+import { passwordLength } from "./limits.ts";
+
+const newPassword = z
+  .string()
+  .min(passwordLength.min)
+  .max(passwordLength.max)
+  .refine((text) => text.isWellFormed(), "must be well-formed Unicode")
+  .meta({
+    description:
+      "Neither a common password or two, nor a repetition, a sequence, the address or the name of the product with little added.",
+  });
 
 const setPasswordOperation = defineOperation({
   name: "app_set_password",

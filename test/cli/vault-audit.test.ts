@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { TestDirectory } from "../lab/test-directory.ts";
 import {
   scopeString,
   sendRequest,
@@ -17,19 +16,17 @@ import { VaultsyncProcess, type ProcessResult } from "../lab/real/processes/vaul
 
 const ann = "ann@example.com";
 const password = "a-password-of-length";
-let directory: string;
+const directory = new TestDirectory();
 let data: string;
 let log: string;
 const running = new Set<VaultServerProcess>();
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  data = join(directory, "vault.db");
+beforeEach(() => {
+  data = directory.join("vault.db");
   log = `${data}-audit.jsonl`;
 });
 afterEach(async () => {
   for (const server of running) await server.stop("SIGKILL");
   running.clear();
-  await rm(directory, { recursive: true });
 });
 
 const run = (args: readonly string[], input = ""): Promise<ProcessResult> =>
@@ -43,7 +40,7 @@ async function serve(...args: string[]): Promise<VaultServerProcess> {
     "--data",
     data,
     "--master-key-file",
-    join(directory, "key"),
+    directory.join("key"),
     ...args,
   ]);
   running.add(server);
@@ -51,9 +48,9 @@ async function serve(...args: string[]): Promise<VaultServerProcess> {
 }
 
 async function makeVault(): Promise<void> {
-  await run(["key", "generate", join(directory, "key")]);
+  await run(["key", "generate", directory.join("key")]);
   await run(
-    ["user", "add", ann, "--data", data, "--master-key-file", join(directory, "key")],
+    ["user", "add", ann, "--data", data, "--master-key-file", directory.join("key")],
     `${password}\n`,
   );
 }
@@ -124,7 +121,7 @@ test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects
     "--data",
     data,
     "--master-key-file",
-    join(directory, "key"),
+    directory.join("key"),
     ...free,
   ]);
   expect(busy).toMatchObject({
@@ -139,7 +136,7 @@ test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects
   expect(verified.stdout).toMatch(/^intact\nlog {6}[0-9a-f]{16}\nentries {2}126, 1 to 126\n/u);
   const notes = async (...args: string[]): Promise<string[]> =>
     (await audit("verify", log, ...args)).stdout.match(/(?<=\nnote {5}).*/gu) ?? [];
-  const key = ["--master-key-file", join(directory, "key")];
+  const key = ["--master-key-file", directory.join("key")];
   const [ofKey, ofData] = [
     "not verified whether vault servers wrote the entries: add --master-key-file",
     "not verified whether the last entries are missing: add --data",
@@ -157,7 +154,7 @@ test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects
     / end expose - claiming "ann@example.com" from 127\.0\.0\.1 401 invalid_token \{"about":\{"key_name":"k3"\}\}\n$/u,
   );
 
-  await copyFile(log, join(directory, "kept"));
+  await copyFile(log, directory.join("kept"));
   const lines = (await readFile(log, "utf8")).trimEnd().split("\n");
   await writeFile(log, `${lines.slice(0, -3).join("\n")}\n`);
   expect((await audit("verify", log)).code).toBe(0);
@@ -168,7 +165,7 @@ test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects
   const after = await audit("verify", log, "--data", data);
   expect(after).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (lost)") });
 
-  await copyFile(join(directory, "kept"), log);
+  await copyFile(directory.join("kept"), log);
   await writeFile(log, (await readFile(log, "utf8")).replace("k6", "k5"));
   const altered = await audit("verify", log);
   expect(altered).toMatchObject({
@@ -177,7 +174,7 @@ test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects
   });
   for (const wrong of [
     ["audit", "verify"],
-    ["audit", "verify", join(directory, "none")],
+    ["audit", "verify", directory.join("none")],
     ["audit", "show", log, "--since", "soon"],
   ]) {
     expect(await audit(...wrong)).toMatchObject({
@@ -202,7 +199,7 @@ test("the audit log is next to the data file, off with --dev, required with Post
   await makeVault();
   await (await serve("--audit-log", "none")).stop();
   await expect(readFile(log)).rejects.toThrow("ENOENT");
-  log = join(directory, "elsewhere.jsonl");
+  log = directory.join("elsewhere.jsonl");
   await (await serve("--audit-log", log)).stop();
   expect(execFileSync("stat", ["-c", "%a", log]).toString()).toBe("600\n");
 });

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { Agent, request } from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
+import { TestDirectory } from "../lab/test-directory.ts";
 import { certificate } from "../lab/certificates.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
@@ -14,17 +13,13 @@ import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
-let directory: string;
+const directory = new TestDirectory();
 const running = new Set<VaultsyncProcess>();
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-});
 afterEach(async () => {
   for (const process_ of running) await process_.stop("SIGKILL");
   running.clear();
-  await rm(directory, { recursive: true });
 });
-const path = (name: string): string => join(directory, name);
+const path = (name: string): string => directory.join(name);
 
 /** Runs a command that starts no server. @throws Error with what it printed when it fails */
 async function inProcess(args: readonly string[]): Promise<string> {

@@ -11,7 +11,7 @@ const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "
   .filter((path) => path !== "" && existsSync(join(root, path)));
 const pages = tracked.filter((path) => path.endsWith(".md"));
 const sources = tracked.filter((path) =>
-  /^(src|test|scripts|bench|demo)\/.*\.(ts|tsx|js|py|css)$/u.test(path),
+  /^(src|test|scripts)\/.*\.(ts|tsx|js|py|css)$/u.test(path),
 );
 
 const read = (path: string): string => readFileSync(join(root, path), "utf8");

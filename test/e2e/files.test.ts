@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import {
   bytesOf,
@@ -8,13 +8,12 @@ import {
   vaultSecret,
 } from "../lab/real/resources.ts";
 import { World } from "../lab/real/world.ts";
+import { sha256 } from "../lab/vault/requests.ts";
 
 const world = await World.ofFile();
 beforeAll(async () => {
   await world.startOperator();
 });
-
-const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 /** Returns the sha256 of each file in the vault's list. */
 async function listed(): Promise<Map<string, string>> {

@@ -23,10 +23,8 @@ afterAll(async () => {
 
 const toSecret = (key: string) => [{ secretKey: "password", remoteRef: { key } }];
 
-async function kubectl(...args: string[]): Promise<void> {
-  const { code, stderr } = await world.plane.kubectl(args, { namespace: world.namespace });
-  expect(code, stderr).toBe(0);
-}
+const kubectl = (...args: string[]): Promise<string> =>
+  world.plane.kubectlOutput(args, { namespace: world.namespace });
 
 /** Creates or changes a Secret, and returns its value. */
 async function source(name: string, type = "Opaque"): Promise<string> {

@@ -13,10 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-async function kubectl(...args: string[]): Promise<void> {
-  const { code, stderr } = await world.plane.kubectl(args, { namespace: world.namespace });
-  expect(code, stderr).toBe(0);
-}
+const kubectl = (...args: string[]): Promise<string> =>
+  world.plane.kubectlOutput(args, { namespace: world.namespace });
 
 const secret = (
   name: string,

@@ -2,7 +2,7 @@ import { buffer } from "node:stream/consumers";
 import { afterAll, expect, test } from "vitest";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { expectAlerts } from "../lab/monitoring/expect-alerts.ts";
-import { scrape, type Scrape } from "../lab/monitoring/scrape.ts";
+import { scrape, valueIn, type Scrape } from "../lab/monitoring/scrape.ts";
 import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 import { onRequests, status } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
@@ -28,10 +28,7 @@ const scrapeOf = ({ port }: OperatorProcess, pod = "a"): Promise<Scrape> =>
   scrape(`http://127.0.0.1:${port}`, labelsOf(pod));
 
 /** Returns the value of a series, NaN without one. */
-function valueIn({ text }: Scrape, series: string): number {
-  const line = text.split("\n").find((one) => one.startsWith(`${series} `));
-  return line === undefined ? Number.NaN : Number(line.slice(series.length + 1));
-}
+const seriesOf = ({ text }: Scrape, series: string): number => valueIn(text, series) ?? Number.NaN;
 
 /** Scrapes until the value of a series satisfies `matches`. */
 async function scrapeUntil(
@@ -42,7 +39,7 @@ async function scrapeUntil(
   let last = await scrapeOf(operator);
   await waitUntil(
     series,
-    async () => matches(valueIn((last = await scrapeOf(operator)), series)),
+    async () => matches(seriesOf((last = await scrapeOf(operator)), series)),
     150_000,
   );
   return last;
@@ -164,7 +161,7 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
   const expiry = `vaultsync_token_expiry_timestamp_seconds{connection="${namespace}/token"}`;
   await expectAlertsSoon([], async () => {
     const first = await scrapeOf(operator);
-    return [first, await scrapeUntil(operator, expiry, (value) => value > valueIn(first, expiry))];
+    return [first, await scrapeUntil(operator, expiry, (value) => value > seriesOf(first, expiry))];
   });
 
   await causeFaults(started);
@@ -199,7 +196,7 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
       const before = await scrapeOf(operator);
       return [
         before,
-        await scrapeUntil(operator, retries, (value) => value > valueIn(before, retries) + 3),
+        await scrapeUntil(operator, retries, (value) => value > seriesOf(before, retries) + 3),
       ];
     },
   );

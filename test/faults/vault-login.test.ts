@@ -7,7 +7,7 @@ import { FaultProxy, type Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
 /** The vault rejects tokens, refreshes and passwords, or describes tokens strangely. */
-const shared = Lanes.use(() => ({ accounts: 30 }));
+const shared = Lanes.use(() => ({ accounts: 32 }));
 
 const LOGIN: Operation = "generate_access_token";
 const READS: readonly Operation[] = ["list_no_dup", "list_file", "expose", "version_expose"];
@@ -141,4 +141,43 @@ test.concurrent.each([
 
 test("no value appears in the log of the operator", () => {
   expect(shared.world.canaries.tracesIn({ log: shared.world.operator.log })).toEqual([]);
+});
+
+test.concurrent("V13: 20 connections of one account cause one refused login in the first 10 s", async () => {
+  const { world } = shared;
+  const { email } = await world.account();
+  await using proxy = await FaultProxy.start({ url: world.vault.url });
+  const names = Array.from({ length: 20 }, (_, index) => `v13-same-${index}`);
+  await Promise.all(
+    names.map((name) => world.connection(name, { url: proxy.url, email, password: "outdated" })),
+  );
+  for (const name of names) {
+    await world.history.until("VaultConnection", name, (one) =>
+      Boolean(
+        one.status?.conditions.some(
+          ({ type, reason }) => type === "Ready" && reason === "AuthFailed",
+        ),
+      ),
+    );
+  }
+  await sleep(10_000);
+  expect(count(proxy, LOGIN)).toBe(1);
+});
+
+test.concurrent("V13: an error page instead of a login is no refused password", async () => {
+  const { world } = shared;
+  const { email, password } = await world.account();
+  await using proxy = await FaultProxy.start({ url: world.vault.url });
+  proxy.inject(faults.page(403));
+  await world.connection("v13-page", { url: proxy.url, email, password });
+  const failed = await world.history.until("VaultConnection", "v13-page", (one) =>
+    Boolean(
+      one.status?.conditions.some(({ type, status }) => type === "Ready" && status === "False"),
+    ),
+  );
+  expect(failed.status?.conditions.find(({ type }) => type === "Ready")?.reason).toBe(
+    "UnexpectedResponse",
+  );
+  await proxy.heal();
+  await world.history.until("VaultConnection", "v13-page", isReady);
 });

@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { ClusterView } from "../../demo/cluster-view.ts";
-import { demoNamespace } from "../../demo/kubectl.ts";
-import type { Stage } from "../../demo/setup.ts";
-import { runStory } from "../../demo/story.ts";
-import { fillVault, logInAsShop } from "../../demo/vault-account.ts";
+import { ClusterView } from "../../scripts/demo/cluster-view.ts";
+import { demoNamespace } from "../../scripts/demo/kubectl.ts";
+import type { Stage } from "../../scripts/demo/setup.ts";
+import { runStory } from "../../scripts/demo/story.ts";
+import { fillVault, logInAsShop } from "../../scripts/demo/vault-account.ts";
 import type { StartTime } from "../../scripts/image/start-time.ts";
 import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { installOperator, type AdmittedPod } from "./support/admitted-pod.ts";
 import type { ConfinedContainer } from "./support/confined-container.ts";
-import { startOperatorContainer } from "./support/operator-container.ts";
-import { VaultContainer } from "./support/vault-container.ts";
+import { startOperatorContainer, VaultContainer } from "./support/containers.ts";
 
 /**
  * The demo, with the image in containers: the operator as the pod that the API server has admitted

@@ -6,8 +6,7 @@ import {
   readDashboard,
 } from "../../scripts/pictures/dashboards/dashboard.ts";
 import { formatValue } from "../../scripts/pictures/dashboards/format-value.ts";
-import { namedMetrics } from "../lab/monitoring/named-metrics.ts";
-import { parts } from "../lab/monitoring/rules.ts";
+import { namedMetrics, parts } from "../lab/monitoring/rules.ts";
 
 describe.each(parts)("the dashboard of the %s", (part) => {
   const dashboard = readDashboard(part);

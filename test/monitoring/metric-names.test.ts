@@ -2,16 +2,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { chartsOf, readDashboard } from "../../scripts/pictures/dashboards/dashboard.ts";
-import { namedMetrics } from "../lab/monitoring/named-metrics.ts";
-import { alertsOf, parts, type Part } from "../lab/monitoring/rules.ts";
+import { namedMetrics, alertsOf, parts, type Part } from "../lab/monitoring/rules.ts";
 import { conditionTypes } from "../../src/operator/api/status.ts";
 import { reasons } from "../../src/operator/api/reasons.ts";
 import type { ReconcileOutcome } from "../../src/operator/runtime/controller.ts";
 import type { RequestOutcome } from "../../src/operator/vault-client/observer.ts";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import { apiServerMetrics } from "../../src/telemetry/api-server-metrics.ts";
+import { apiServerMetrics, operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
 import { MetricsRegistry, type MetricDefinition } from "../../src/telemetry/metrics-registry.ts";
-import { operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
 import { VaultMetrics } from "../../src/vault/server/metrics.ts";
 
 const nothing = {

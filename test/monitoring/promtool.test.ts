@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { chartsOf, queryOf, readDashboard } from "../../scripts/pictures/dashboards/dashboard.ts";
-import { promtool } from "../lab/monitoring/promtool.ts";
-import { alertsOf, parts } from "../lab/monitoring/rules.ts";
+import { promtool, alertsOf, parts } from "../lab/monitoring/rules.ts";
 
 describe.each(parts)("alerts of the %s", (part) => {
   test("promtool check rules accepts them", async () => {

@@ -9,8 +9,6 @@ import {
   NAMESPACES,
   RULE,
   topology,
-} from "../lab/simulated/isolation-commands.ts";
-import {
   accountFor,
   connectionOf,
   hasRight,
@@ -20,7 +18,7 @@ import {
   type ModelState,
   rightOf,
   specOf,
-} from "../lab/simulated/isolation-model.ts";
+} from "../lab/simulated/isolation.ts";
 import {
   clusterVaultConnectionKind,
   vaultConnectionKind,

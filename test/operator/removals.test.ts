@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
-import type { SimulatedVault } from "../lab/simulated/simulated-vault.ts";
+import { ACCOUNT, type SimulatedVault } from "../lab/simulated/simulated-vault.ts";
+import { CONFIG_MAPS } from "../../src/operator/kube/resource.ts";
 import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
 
@@ -244,5 +245,73 @@ describe("many names that disappear together", () => {
     vault.remove("db-0");
     await scene.clock.advance(PROOF);
     expect(remaining(scene, ["db-0", "db-1"])).toEqual(["db-1"]);
+  });
+});
+
+test("a suspended resource keeps its target until it is resumed, also if removals are confirmed", async () => {
+  await using scene = new SimulatedWorld();
+  const all = names(10);
+  const suspend = (value: boolean): unknown =>
+    scene.server.patch(
+      vaultSecretKind,
+      { namespace: "shop", name: "db-0" },
+      { spec: { suspend: value } },
+    );
+  const vault = await synced(scene, all, { whenMissing: "Delete" });
+  suspend(true);
+  vault.remove(...all.slice(0, 6));
+  await scene.clock.advance(5 * MINUTE);
+  expect(scene.connectionCondition("RemovalsHeld")?.message).toContain("confirm-removals=6");
+  confirm(scene, "6");
+  await scene.clock.advance(MINUTE);
+  expect(remaining(scene, all)).toEqual(["db-0", ...all.slice(6)]);
+  expect(scene.condition("Ready", "db-0")?.reason).toBe("Suspended");
+  suspend(false);
+  await scene.clock.advance(MINUTE);
+  expect(remaining(scene, all)).toEqual(all.slice(6));
+});
+
+describe("a file that is missing", () => {
+  const all = Array.from({ length: 10 }, (_, n) => `file-${n}`);
+  const left = (scene: SimulatedWorld): string[] =>
+    all.filter((name) => scene.server.find(CONFIG_MAPS, { namespace: "shop", name }) !== undefined);
+
+  /**
+   * Starts an operator that has synced ten files of a vault that holds its lists until they change,
+   * and removes some.
+   */
+  async function without(scene: SimulatedWorld, count: number, policies: object): Promise<void> {
+    const vault = scene.addFileVault("shop", all, policies);
+    scene.start();
+    await scene.clock.advance(MINUTE);
+    expect(left(scene)).toEqual(all);
+    for (const filename of all.slice(0, count)) vault.act(ACCOUNT, "delete_file", { filename });
+  }
+
+  test("keeps its target by default", async () => {
+    await using scene = new SimulatedWorld();
+    await without(scene, 1, {});
+    await scene.clock.advance(10 * MINUTE);
+    expect(left(scene)).toEqual(all);
+  });
+
+  test("from three held lists loses its target with whenMissing: Delete", async () => {
+    await using scene = new SimulatedWorld();
+    await without(scene, 1, { whenMissing: "Delete" });
+    await scene.clock.advance(110_000);
+    expect(left(scene)).toEqual(all);
+    await scene.clock.advance(2 * MINUTE);
+    expect(left(scene)).toEqual(all.slice(1));
+  });
+
+  test("keeps its target with many others until a user confirms their number", async () => {
+    await using scene = new SimulatedWorld();
+    await without(scene, 6, { whenMissing: "Delete" });
+    await scene.clock.advance(10 * MINUTE);
+    expect(left(scene)).toEqual(all);
+    expect(scene.connectionCondition("RemovalsHeld")?.message).toContain("confirm-removals=6");
+    confirm(scene, "6");
+    await scene.clock.advance(MINUTE);
+    expect(left(scene)).toEqual(all.slice(6));
   });
 });

@@ -1,4 +1,4 @@
-import { lineLogger } from "../lab/assertions/line-logger.ts";
+import { lineLogger } from "../lab/assertions/recording-logger.ts";
 import { ApiClient } from "../lab/simulated/api-server/api-client.ts";
 import {
   InMemoryTransport,

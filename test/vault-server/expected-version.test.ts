@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { nameSequence } from "../lab/vault/name-sequence.ts";
+import { nameSequence } from "../lab/vault/requests.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
 import type { VaultClient } from "../lab/vault/vault-client.ts";
 

@@ -3,8 +3,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { VaultClient } from "../lab/vault/vault-client.ts";
 import { createVaultData } from "../lab/vault/vault-data.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
-import { nameSequence } from "../lab/vault/name-sequence.ts";
-import { download } from "../lab/vault/requests.ts";
+import { nameSequence, download } from "../lab/vault/requests.ts";
 import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
 
 const data = await createVaultData();

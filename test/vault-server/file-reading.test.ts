@@ -3,9 +3,8 @@ import { request as httpRequest } from "node:http";
 import { describe, expect, test } from "vitest";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { scopeString, sendRequest } from "../lab/vault/vault-client.ts";
-import { nameSequence } from "../lab/vault/name-sequence.ts";
+import { nameSequence, sha256, download, listFilenames } from "../lab/vault/requests.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
-import { sha256, download, listFilenames } from "../lab/vault/requests.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;

@@ -4,7 +4,7 @@ import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import type { VaultServerOptions } from "../../src/vault/server/vault-server.ts";
-import { lineLogger } from "../lab/assertions/line-logger.ts";
+import { lineLogger } from "../lab/assertions/recording-logger.ts";
 import { certificate } from "../lab/certificates.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestDirectory } from "../lab/test-directory.ts";

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
-import { defaultMetadata, listNames, protectSecret, readValue } from "../lab/vault/requests.ts";
+import {
+  defaultMetadata,
+  listNames,
+  protectSecret,
+  readValue,
+  nameSequence,
+} from "../lab/vault/requests.ts";
 import { sendRequest } from "../lab/vault/vault-client.ts";
-import { nameSequence } from "../lab/vault/name-sequence.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
 
 const MINUTE = 60_000;

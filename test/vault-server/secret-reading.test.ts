@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
-import { listNames, protectSecret, readValue, unsharedReads } from "../lab/vault/requests.ts";
+import {
+  listNames,
+  protectSecret,
+  readValue,
+  unsharedReads,
+  nameSequence,
+} from "../lab/vault/requests.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
-import { nameSequence } from "../lab/vault/name-sequence.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
 
 const clock = new VirtualClock();

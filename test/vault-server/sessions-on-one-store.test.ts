@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -16,8 +16,7 @@ let one: TestVault;
 let two: TestVault;
 beforeAll(async () => {
   const data = running.use(await createVaultData());
-  const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  running.defer(() => rm(directory, { recursive: true }));
+  const directory = running.use(await mkdtempDisposable(join(tmpdir(), "vaultsync-test-"))).path;
   const shared = {
     data: data.location,
     masterKey: generateMasterKey(),

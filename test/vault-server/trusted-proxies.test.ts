@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { expect, test } from "vitest";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
-import { lineLogger } from "../lab/assertions/line-logger.ts";
+import { lineLogger } from "../lab/assertions/recording-logger.ts";
 import { scopeString, sendRequest } from "../lab/vault/vault-client.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";

@@ -3,9 +3,8 @@ import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
 import { mailTo } from "../lab/mail/mailbox.ts";
 import { multipartBody, VaultClient } from "../lab/vault/vault-client.ts";
-import { nameSequence } from "../lab/vault/name-sequence.ts";
+import { nameSequence, listFilenames, rawPart } from "../lab/vault/requests.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
-import { listFilenames, rawPart } from "../lab/vault/requests.ts";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { nameSequence } from "../lab/vault/name-sequence.ts";
+import { nameSequence, sha256, download, rawPart } from "../lab/vault/requests.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
-import { sha256, download, rawPart } from "../lab/vault/requests.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;

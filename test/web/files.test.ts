@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "playwright-core";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -6,6 +6,7 @@ import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient } from "../lab/vault/vault-client.ts";
 import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
+import { sha256 } from "../lab/vault/requests.ts";
 
 const browser = new TestBrowser();
 const ann = "ann@example.com";
@@ -16,10 +17,6 @@ beforeEach(async () => {
   vault = browser.keep(await TestVault.start({ emails: [ann] }));
   anns = await vault.client(ann);
 });
-
-function sha256(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
-}
 
 async function listed(): Promise<{ filename: string; version: number; sha256: string }[]> {
   return (await anns.call("list_file")).json().files;

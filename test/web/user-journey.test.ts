@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -7,6 +7,7 @@ import { mailTo } from "../lab/mail/mailbox.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { VaultClient } from "../lab/vault/vault-client.ts";
 import { TestBrowser } from "./support/browser.ts";
+import { sha256 } from "../lab/vault/requests.ts";
 
 const browser = new TestBrowser();
 const ann = "ann@example.com";
@@ -27,8 +28,6 @@ async function clipboard(page: Page): Promise<string> {
 async function newest(vault: TestVault, email: string): Promise<string> {
   return (await mailTo(vault.mailDirectory, email)).link;
 }
-
-const digest = (content: Buffer) => createHash("sha256").update(content).digest("hex");
 
 test("two users sign up, share a secret, create an API token and exchange a file", async () => {
   const canaries = new Canaries();
@@ -96,7 +95,7 @@ test("two users sign up, share a secret, create an API token and exchange a file
   await page.getByRole("button", { name: "Download backup.bin" }).click();
   const saved = await (await download).path();
   expect((await download).suggestedFilename()).toBe("backup.bin");
-  expect(digest(await readFile(saved))).toBe(digest(bytes));
+  expect(sha256(await readFile(saved))).toBe(sha256(bytes));
 
   // Logging out leaves nothing in the page.
   await page.getByRole("button", { name: "Log out" }).click();

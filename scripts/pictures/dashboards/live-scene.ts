@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, rmdir } from "node:fs/promises";
+import { mkdir, rename, rmdir, mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ControlPlane } from "../../../test/lab/control-plane/control-plane.ts";
@@ -50,8 +50,9 @@ export class LiveScene implements AsyncDisposable {
 
   static async start(): Promise<LiveScene> {
     await using running = new AsyncDisposableStack();
-    const directory = await mkdtemp(join(tmpdir(), "vaultsync-pictures-"));
-    running.defer(() => rm(directory, { recursive: true, force: true }));
+    const directory = running.use(
+      await mkdtempDisposable(join(tmpdir(), "vaultsync-pictures-")),
+    ).path;
     const auditLog = join(directory, "audit.jsonl");
     const plane = running.use(await startControlPlane());
     for (const path of ["crds", "deploy/cluster"]) await plane.kubectl(["apply", "-k", path]);

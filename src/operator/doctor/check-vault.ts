@@ -1,4 +1,10 @@
 import type { Clock } from "../../lib/clock.ts";
+import { IGNORED_FORWARDED_HEADER } from "../../protocol/headers.ts";
+import type {
+  VaultRequest,
+  VaultResponse,
+  VaultTransport,
+} from "../vault-client/http/vault-transport.ts";
 import { Deadline } from "../lib/deadline.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import type { Random } from "../../lib/random.ts";
@@ -11,13 +17,47 @@ import { connect } from "../vault-client/connect.ts";
 import type { Connection, Health, References, SecretRecord } from "../vault-client/connection.ts";
 import { ListGate } from "../vault-client/http/list-gate.ts";
 import { ResponseMemory } from "../vault-client/http/response-memory.ts";
-import type { VaultTransport } from "../vault-client/http/vault-transport.ts";
 import { valueMemory } from "../vault-client/vault-api.ts";
 import { ValueCache } from "../vault-client/values/value-cache.ts";
 import { type Check, type Checks, firstOf } from "./check.ts";
 import { isUntrusted, type Trust } from "../api/received-secrets.ts";
-import { DatedTransport } from "./dated-transport.ts";
 import type { NamedReferences } from "./references-of.ts";
+
+/**
+ * Measures how far the vault's clock is ahead, by the Date header of its responses (RFC 9110), and
+ * notes whether it ignores a proxy.
+ */
+class DatedTransport implements VaultTransport {
+  readonly #inner: VaultTransport;
+  readonly #clock: Clock;
+  /**
+   * Milliseconds by which the vault's clock is ahead; NaN without a Date header, `undefined`
+   * without a response.
+   */
+  aheadMs: number | undefined;
+  /** The vault ignored the client's address that a proxy on the way forwards. */
+  ignoresForwarded = false;
+
+  constructor(inner: VaultTransport, clock: Clock) {
+    this.#inner = inner;
+    this.#clock = clock;
+  }
+
+  async request(request: VaultRequest): Promise<VaultResponse> {
+    const response = await this.#inner.request(request);
+    this.aheadMs = Date.parse(response.header("date") ?? "") - this.#clock.now();
+    this.ignoresForwarded ||= response.header(IGNORED_FORWARDED_HEADER) !== undefined;
+    return response;
+  }
+
+  updateCa(ca: string | undefined): void {
+    this.#inner.updateCa(ca);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#inner[Symbol.asyncDispose]();
+  }
+}
 
 export interface VaultCheckOptions {
   readonly settings: ConnectionSettings;

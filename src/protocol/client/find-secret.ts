@@ -1,5 +1,5 @@
 import { canonicalEmail } from "../email-address.ts";
-import { listNoDup } from "../operations/list-no-dup.ts";
+import { listNoDup } from "../operations/secrets.ts";
 import type { SecretRecord } from "../responses.ts";
 import type { VaultClient } from "./vault-client.ts";
 

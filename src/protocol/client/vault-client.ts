@@ -5,7 +5,7 @@ import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import type { JsonOperation, RequestBody, ResponseBody } from "../operation-bodies.ts";
 import { operationPath, type Operation } from "../operation-paths.ts";
-import { protectFile } from "../operations/protect-file.ts";
+import { protectFile } from "../operations/files.ts";
 import { errorResponse, tokenResponse } from "../responses.ts";
 import { printable } from "../../lib/printable.ts";
 import { type Account, AccountFile } from "./account-file.ts";

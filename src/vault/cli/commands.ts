@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { ShowFlags, VerifyFlags } from "./audit.ts";
-import type { BackupFlags } from "./backup.ts";
+import type { BackupFlags, RestoreFlags } from "./backup.ts";
 import { dataOption } from "./data-option.ts";
 import { addMasterKeyOptions } from "./master-key-options.ts";
-import type { RestoreFlags } from "./restore.ts";
 import type { RotateKeyFlags } from "./rotate-key.ts";
 
 function addKeyCommands(vault: Command): void {
@@ -163,7 +162,7 @@ function addRestoreCommand(vault: Command): void {
     .option("--unauthenticated", "accept a backup that has no MAC, or whose MAC cannot be verified")
     .addHelpText("after", RESTORE_HELP)
     .action(async (flags: RestoreFlags, command: Command) =>
-      (await import("./restore.ts")).restore(flags, command),
+      (await import("./backup.ts")).restore(flags, command),
     );
 }
 

@@ -1,20 +1,15 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { writeFile } from "node:fs/promises";
+import { afterEach, expect, test, vi } from "vitest";
+import { TestDirectory } from "../../../test/lab/test-directory.ts";
 import { mailOptions } from "./mail-options.ts";
 
 const PASSWORD = "canary-9c17";
-let directory: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-});
+const directory = new TestDirectory();
 afterEach(() => vi.unstubAllEnvs());
 
 let files = 0;
 async function file(text: string): Promise<string> {
-  const path = join(directory, `given-${(files += 1)}`);
+  const path = directory.join(`given-${(files += 1)}`);
   await writeFile(path, text);
   return path;
 }

@@ -1,20 +1,68 @@
-import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
+import { canonicalEmail } from "../../protocol/email-address.ts";
+import type { KeyRing } from "../server/crypto/key-ring.ts";
+import { handOverSecrets, type HandOverResult } from "../server/hand-over/hand-over-secrets.ts";
+import { defaultQuotas, type Quotas } from "../server/limits.ts";
+import type { Store } from "../server/store/store.ts";
+import { progressLine, confirm, readPassword } from "./terminal.ts";
+import type { Command } from "commander";
 import { silentLogger } from "../../lib/logger.ts";
 import type { Redacted } from "../../lib/redacted.ts";
 import { UserManager, type Belongings } from "../server/accounts/manage-users.ts";
-import type { KeyRing } from "../server/crypto/key-ring.ts";
-import type { Quotas } from "../server/limits.ts";
 import { checkData } from "../server/store/check-data.ts";
 import { openStore } from "../server/store/open-store.ts";
 import { RowMacs } from "../server/store/row-macs.ts";
-import type { Store } from "../server/store/store.ts";
-import { confirm, readPassword } from "./terminal.ts";
 import { rejectPassword } from "./data-option.ts";
 import { openExistingStore } from "./existing-store.ts";
-import { handOverBelongings } from "./hand-over.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { masterKeys } from "./master-keys.ts";
+
+function report({ secrets, files, renamed, unreadable }: HandOverResult, to: string): void {
+  for (const { kind, name, newName } of renamed) {
+    process.stderr.write(
+      `renamed the ${kind} ${JSON.stringify(name)} to ${JSON.stringify(newName)}\n`,
+    );
+  }
+  for (const { kind, name } of unreadable) {
+    process.stderr.write(
+      `skipped the ${kind} ${JSON.stringify(name)}: a version cannot be opened with the given master keys\n`,
+    );
+  }
+  process.stderr.write(`handed over secrets: ${secrets}, files: ${files} to ${to}\n`);
+}
+
+interface HandOver {
+  readonly store: Store;
+  readonly keys: KeyRing;
+  /** Emails of the former and of the new owner. */
+  readonly from: string;
+  readonly to: string;
+  readonly quotas: Quotas | undefined;
+  readonly renameSuffix: string | undefined;
+}
+
+/**
+ * Hands over secrets and files, and reports them. If one could not be read, the process ends with
+ * exit code 1.
+ */
+export async function handOverBelongings({
+  from,
+  to,
+  quotas = defaultQuotas,
+  ...rest
+}: HandOver): Promise<void> {
+  const line = progressLine(systemClock);
+  const result = await handOverSecrets({
+    ...rest,
+    clock: systemClock,
+    from: canonicalEmail(from),
+    to: canonicalEmail(to),
+    quotas,
+    progress: (done) => line(`handed over so far: ${done}`),
+  });
+  report(result, to);
+  if (result.unreadable.length > 0) process.exitCode = 1;
+}
 
 export interface DataFlags {
   readonly data: string;

@@ -4,7 +4,7 @@ import { ToastSlot } from "./parts/toasts.tsx";
 import { LogOutButton } from "./pages/account/log-out-button.tsx";
 import { hrefOf, type Route } from "./routing/route.ts";
 import { useEffect, useState } from "preact/hooks";
-import { slowRequests } from "./service/slow-requests.ts";
+import { slowRequests } from "./service/response-deadline.ts";
 
 type Area = "secrets" | "files" | "teams" | "api-token";
 

@@ -73,11 +73,7 @@ const connection = (of: string, spec: object): object => ({
   },
 });
 
-async function kubectl(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await world.plane.kubectl(args);
-  expect(code, stderr).toBe(0);
-  return stdout;
-}
+const kubectl = (...args: string[]): Promise<string> => world.plane.kubectlOutput(args);
 
 async function apply(...objects: object[]): Promise<void> {
   const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");

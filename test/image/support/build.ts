@@ -2,8 +2,7 @@ import type { TestProject } from "vitest/node";
 import { provideBase } from "../../../scripts/image/base.ts";
 import { buildImage } from "../../../scripts/image/build.ts";
 import { terminalProgress } from "../../lab/control-plane/progress.ts";
-import { dockerDaemon } from "../../lab/docker/docker.ts";
-import { prepareTestcontainers } from "../../lab/docker/prepare-testcontainers.ts";
+import { dockerDaemon, prepareTestcontainers } from "../../lab/docker/docker.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

@@ -24,3 +24,19 @@ export function recordingLogger(): { readonly logger: Logger; readonly lines: Lo
   };
   return { logger: loggerWith({}), lines };
 }
+
+/**
+ * Returns a logger that passes the message and fields of every line, including the lines of its
+ * children, to `check`.
+ */
+export function lineLogger(check: (line: string) => void): Logger {
+  const write = (fields: object, message: string): void => check(message + JSON.stringify(fields));
+  const logger: Logger = {
+    debug: write,
+    info: write,
+    warn: write,
+    error: write,
+    child: () => logger,
+  };
+  return logger;
+}

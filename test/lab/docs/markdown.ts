@@ -53,7 +53,7 @@ export function pagesNamedIn(source: string): string[] {
 export function pathsNamedIn(markdown: string): string[] {
   const names = [
     ...withoutCode(markdown).matchAll(
-      /`((?:src|test|docs|scripts|deploy|crds|examples|bench|demo)\/[\w./{},-]*)`/gu,
+      /`((?:src|test|docs|scripts|deploy|crds|examples)\/[\w./{},-]*)`/gu,
     ),
   ];
   return names.flatMap(([, name = ""]) => {

@@ -12,13 +12,10 @@ import { connectionSpec } from "../../../src/operator/api/vault-connection.ts";
 import { vaultFileSpec } from "../../../src/operator/api/vault-file.ts";
 import { vaultPushSpec } from "../../../src/operator/api/vault-push.ts";
 import { vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";
-import { clusterConnectionCases } from "./cluster-connection-spec-cases.ts";
-import { connectionCases } from "./connection-spec-cases.ts";
+import { clusterConnectionCases, connectionCases } from "./connection-spec-cases.ts";
 import { pushCases } from "./push-spec-cases.ts";
 import { type Case, rejectedByRule, rejectedBySchema, type SpecRow } from "./spec-row.ts";
-import { sourceCases } from "./source-spec-cases.ts";
-import { restartCases } from "./restart-spec-cases.ts";
-import { targetCases } from "./target-spec-cases.ts";
+import { sourceCases, restartCases, targetCases } from "./sync-spec-cases.ts";
 
 export const schemaOf = new Map<Kind, z.ZodType>([
   [vaultConnectionKind, connectionSpec],

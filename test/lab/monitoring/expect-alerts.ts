@@ -1,6 +1,5 @@
 import { stringify } from "yaml";
-import { promtool } from "./promtool.ts";
-import type { Part } from "./rules.ts";
+import { promtool, type Part } from "./rules.ts";
 import { continued, INTERVAL, type Scrape } from "./scrape.ts";
 
 /**

@@ -1,7 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
 import { z } from "zod";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { promisify } from "node:util";
+import { goTool } from "../tools/go-tool.ts";
 
 /** The two parts of deploy/monitoring. */
 export type Part = "operator" | "vault";
@@ -37,3 +42,69 @@ export function rulesOf(part: Part): z.output<typeof prometheusRule>["spec"] {
 
 export const alertsOf = (part: Part): z.output<typeof alert>[] =>
   rulesOf(part).groups.flatMap(({ rules }) => rules);
+
+const run = promisify(execFile);
+
+/**
+ * Runs promtool in a directory with the rule file of a part as `rules.yaml`, and with these files.
+ * Returns what it printed.
+ * @throws Error with its output when it fails
+ */
+export async function promtool(
+  part: Part,
+  args: readonly string[],
+  files: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "vaultsync-promtool-"));
+  try {
+    const all = { "rules.yaml": stringify(rulesOf(part)), ...files };
+    for (const [name, text] of Object.entries(all)) await writeFile(join(directory, name), text);
+    const { stdout, stderr } = await run(await goTool("promtool"), args, { cwd: directory });
+    return stdout + stderr;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Metrics, labels and values that a text with PromQL names. */
+export interface NamedMetrics {
+  readonly names: ReadonlySet<string>;
+  /** Matchers of labels by metric: `=~` and `!~` as each of their alternatives. */
+  readonly matchers: readonly {
+    readonly metric: string;
+    readonly label: string;
+    readonly value: string;
+  }[];
+  /** Labels in `by`, `without` and `on`. */
+  readonly grouping: ReadonlySet<string>;
+}
+
+const METRIC = /\b((?:vaultsync|process|nodejs)_[a-z0-9_]+)(?:\{([^}]*)\})?/gu;
+const MATCHER = /([a-z_]+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"/gu;
+const GROUPING = /\b(?:by|without|on|ignoring)\s*\(([^)]*)\)/gu;
+
+/**
+ * Returns the metrics, labels and values of labels in a text. Values with a variable of a dashboard
+ * are omitted.
+ */
+export function namedMetrics(text: string): NamedMetrics {
+  const found = [...text.matchAll(METRIC)].map(([, metric = "", matchers = ""]) => ({
+    metric,
+    matchers,
+  }));
+  return {
+    names: new Set(found.map(({ metric }) => metric)),
+    matchers: found.flatMap(({ metric, matchers }) =>
+      [...matchers.matchAll(MATCHER)].flatMap(([, label = "", value = ""]) =>
+        value.includes("$")
+          ? [{ metric, label, value: "" }]
+          : value.split("|").map((each) => ({ metric, label, value: each })),
+      ),
+    ),
+    grouping: new Set(
+      [...text.matchAll(GROUPING)]
+        .flatMap(([, labels = ""]) => labels.split(",").map((label) => label.trim()))
+        .filter(Boolean),
+    ),
+  };
+}

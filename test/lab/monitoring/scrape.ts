@@ -27,6 +27,12 @@ export async function scrape(
   return { at: Date.now() / 1_000, labels, text: await response.text() };
 }
 
+/** Returns the value of a series in the text of /metrics, `undefined` without it. */
+export function valueIn(text: string, series: string): number | undefined {
+  const line = text.split("\n").find((each) => each.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+}
+
 function samplesIn({ text, labels }: Scrape): Map<string, Sample> {
   const types = new Map(
     [...text.matchAll(/^# TYPE (\w+) (\w+)$/gmu)].map(([, name = "", type = ""]) => [name, type]),

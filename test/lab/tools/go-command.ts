@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { codeOf } from "../../../src/lib/error-code.ts";
-import { goPlatform } from "./platform.ts";
+import { goPlatform } from "./install.ts";
 
 const run = promisify(execFile);
 const minimumMinor = 26;

@@ -3,9 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { silentProgress, type Progress } from "../control-plane/progress.ts";
 import { findGo, requiredGo } from "./go-command.ts";
-import { install } from "./install.ts";
-import { missingFiles } from "./missing-files.ts";
-import { goPlatform, userCacheDirectory } from "./platform.ts";
+import { install, missingFiles, goPlatform, userCacheDirectory } from "./install.ts";
 
 /** The programs, each a module in the folder go/ that pins its version. */
 export const packages = {

@@ -1,23 +1,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { TestDirectory } from "../test-directory.ts";
 import { silentProgress, type Progress } from "../control-plane/progress.ts";
-import { install, type InstallOptions } from "./install.ts";
-import { missingFiles } from "./missing-files.ts";
+import { install, type InstallOptions, missingFiles } from "./install.ts";
 
 const names = ["kubectl", "helm"];
 
-let root: string;
+const root = new TestDirectory();
 let cache: string;
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), "vaultsync-install-"));
-  cache = join(root, "v1");
-});
-afterEach(async () => {
-  await rm(root, { recursive: true });
+beforeEach(() => {
+  cache = root.join("v1");
 });
 
 function options(progress: Progress = silentProgress): InstallOptions {
@@ -29,7 +24,7 @@ async function makeAll(directory: string): Promise<void> {
 }
 
 async function leftovers(): Promise<string[]> {
-  return (await readdir(root)).filter((name) => name.includes(".tmp-"));
+  return (await readdir(root.path)).filter((name) => name.includes(".tmp-"));
 }
 
 test("install fills the cache once and uses it afterwards", async () => {

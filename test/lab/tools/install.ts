@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rename, rm, access, constants } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Progress } from "../control-plane/progress.ts";
-import { missingFiles } from "./missing-files.ts";
+import { arch, homedir, platform } from "node:os";
 
 export interface InstallOptions {
   readonly cache: string;
@@ -59,4 +59,31 @@ async function exclusiveLock(file: string, progress: Progress): Promise<Disposab
       await sleep(500);
     }
   }
+}
+
+/** Returns the `names` that are not executable files in `directory`. */
+export async function missingFiles(directory: string, names: readonly string[]): Promise<string[]> {
+  const missing: string[] = [];
+  for (const name of names) {
+    try {
+      await access(join(directory, name), constants.X_OK);
+    } catch {
+      missing.push(name);
+    }
+  }
+  return missing;
+}
+
+/** Returns the platform in the notation of Go and the published archives, e.g. `linux-amd64`. */
+export function goPlatform(): { os: string; arch: string } {
+  const machine = arch();
+  return { os: platform(), arch: machine === "x64" ? "amd64" : machine };
+}
+
+/** Returns the directory of downloaded and built programs, in `$XDG_CACHE_HOME` or `~/.cache`. */
+export function userCacheDirectory(environment: NodeJS.ProcessEnv = process.env): string {
+  return join(
+    environment["XDG_CACHE_HOME"] || join(environment["HOME"] || homedir(), ".cache"),
+    "vaultsync",
+  );
 }

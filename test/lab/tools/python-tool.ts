@@ -4,9 +4,7 @@ import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { silentProgress, type Progress } from "../control-plane/progress.ts";
-import { install } from "./install.ts";
-import { missingFiles } from "./missing-files.ts";
-import { goPlatform, userCacheDirectory } from "./platform.ts";
+import { install, missingFiles, goPlatform, userCacheDirectory } from "./install.ts";
 
 const run = promisify(execFile);
 

@@ -1,11 +1,10 @@
-import { createHash, randomBytes, randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { VaultClient } from "./vault-client.ts";
 import type { StoreLocation } from "./store-location.ts";
 import { VaultServerProcess } from "../real/processes/vault-server-process.ts";
 import { codeOf } from "../../../src/lib/error-code.ts";
-
-const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+import { sha256 } from "./requests.ts";
 
 /**
  * Writes of one client: acknowledged versions by number, and the writes in flight when the server

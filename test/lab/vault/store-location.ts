@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile, mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redacted } from "../../../src/lib/redacted.ts";
@@ -66,8 +66,7 @@ export class StoreLocation implements AsyncDisposable {
     options: PostgresClusterOptions = {},
   ): Promise<StoreLocation> {
     await using owned = new AsyncDisposableStack();
-    const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-    owned.defer(() => rm(directory, { recursive: true }));
+    const directory = owned.use(await mkdtempDisposable(join(tmpdir(), "vaultsync-test-"))).path;
     const masterKey = join(directory, "master.key");
     await writeFile(masterKey, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
     const isNewCluster = kind === "postgres" && data === undefined;

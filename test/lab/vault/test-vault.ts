@@ -8,6 +8,7 @@ import {
   type VaultServer,
   type VaultServerOptions,
 } from "../../../src/vault/server/vault-server.ts";
+import { valueIn } from "../monitoring/scrape.ts";
 import { PostgresDatabase } from "../postgres/postgres-database.ts";
 import { scopeString, sendRequest, VaultClient, type VaultResponse } from "./vault-client.ts";
 import { CHEAP_HASH } from "./store-location.ts";
@@ -91,11 +92,8 @@ export class TestVault implements AsyncDisposable {
 
   /** Returns the value of one sample of `/metrics`, 0 when it is missing. */
   async metric(sample: string): Promise<number> {
-    const text = (
-      await sendRequest(`${this.metricsUrl}/metrics`, { method: "GET" })
-    ).bytes.toString();
-    const line = text.split("\n").find((candidate) => candidate.startsWith(`${sample} `));
-    return Number(line?.slice(sample.length + 1) ?? 0);
+    const { bytes } = await sendRequest(`${this.metricsUrl}/metrics`, { method: "GET" });
+    return valueIn(bytes.toString(), sample) ?? 0;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

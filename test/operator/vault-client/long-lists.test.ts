@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { listedSecret, ScriptedVault, type Script } from "../../lab/vault/scripted-vault.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import { ResponseMemory } from "../../../src/operator/vault-client/http/response-memory.ts";
+import { readListAside } from "../../../src/operator/vault-client/mirror/list-reader.ts";
 
 const MINUTE = 60_000;
 const KIB = 1024;
@@ -68,4 +69,28 @@ test("bodies that never end take the memory of their tenant only, and for 30 s a
   }
   for (const each of hostile)
     expect(each.connection.health.error).toMatchObject({ kind: "transient", code: "timeout" });
+});
+
+const MIB = 1024 * 1024;
+
+/** Returns a list that is read in a thread. */
+function longList(): Uint8Array {
+  const secrets = Array.from({ length: 10_000 }, (_, at) => ({
+    key_name: `name-${at}`,
+    key_version: 1,
+    metadata: { description: "x".repeat(60) },
+  }));
+  return Buffer.from(JSON.stringify({ secrets }));
+}
+
+test("the long lists of one tenant delay that of another by one list", async () => {
+  const read: string[] = [];
+  const readAs = (tenant: string): Promise<unknown> =>
+    readListAside(
+      "list_no_dup",
+      { body: longList(), tracked: new Set(), maxBytes: 16 * MIB },
+      tenant,
+    ).then(() => read.push(tenant));
+  await Promise.all([...Array.from({ length: 6 }, () => readAs("stranger/")), readAs("shop/")]);
+  expect(read.indexOf("shop/")).toBeLessThanOrEqual(2);
 });

@@ -1,4 +1,4 @@
-import { lineLogger } from "../../lab/assertions/line-logger.ts";
+import { lineLogger } from "../../lab/assertions/recording-logger.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "../../../src/lib/logger.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";

@@ -1,7 +1,7 @@
 import { canonicalEmail } from "../../../protocol/email-address.ts";
-import { listFile } from "../../../protocol/operations/list-file.ts";
-import { versionListForLink } from "../../../protocol/operations/version-list-for-link.ts";
-import { versionList } from "../../../protocol/operations/version-list.ts";
+import { listFile } from "../../../protocol/operations/files.ts";
+import { versionListForLink } from "../../../protocol/operations/shared-secrets.ts";
+import { versionList } from "../../../protocol/operations/secrets.ts";
 import type { FileRecord, SecretRecord } from "../../../protocol/responses.ts";
 import { nearNames } from "../../lib/near-names.ts";
 import { isOwn, isTrusted, isUntrusted, type Trust, trustOf } from "../../api/received-secrets.ts";

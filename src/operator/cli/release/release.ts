@@ -1,13 +1,123 @@
-import { systemClock } from "../../../lib/clock.ts";
-import type { KubeApi } from "../../kube/client/kube-api.ts";
+import { vaultPushKind } from "../../api/kinds.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
-import { ALL_NAMESPACES } from "../../kube/resource.ts";
+import {
+  CONFIG_MAPS,
+  keyOf,
+  type KubeObject,
+  type ObjectMeta,
+  type ResourceDescriptor,
+  SECRETS,
+  LEASES,
+  ALL_NAMESPACES,
+} from "../../kube/resource.ts";
 import { type Cluster, withCluster } from "../cluster.ts";
+import { type Release, releaseOfPush, releaseOfTarget } from "./release-patch.ts";
+import { type Clock, systemClock } from "../../../lib/clock.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import { type LeaseRecord, readLease } from "../../kube/leader-election/lease-record.ts";
 import type { ClusterFlags } from "../options.ts";
 import { type Cell, formatTable } from "../../../command-line/table.ts";
 import { stopSignal } from "../../../command-line/stop-signal.ts";
-import { findReleases, type Releasable } from "./find-releases.ts";
-import { runningOperator } from "./running-operator.ts";
+
+/** An object to release. */
+export interface Releasable {
+  readonly kind: ResourceDescriptor;
+  readonly metadata: ObjectMeta;
+  readonly release: Release;
+  /** Returns what another state of the object still has of the operator. */
+  readonly releaseOf: (metadata: ObjectMeta) => Release | undefined;
+}
+
+const sources = [
+  { kind: SECRETS, releaseOf: releaseOfTarget },
+  { kind: CONFIG_MAPS, releaseOf: releaseOfTarget },
+  { kind: vaultPushKind, releaseOf: releaseOfPush },
+] as const;
+
+/**
+ * Lists the metadata of a whole collection; nothing if the API server does not serve it. @throws
+ * KubeError
+ */
+async function metadataOf(
+  { api, namespace }: Cluster,
+  kind: ResourceDescriptor,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const objects = new Map<string, KubeObject>();
+  try {
+    for await (const { items } of api.list(
+      kind,
+      { namespace, paged: true, metadataOnly: true },
+      signal,
+    )) {
+      for (const object of items) objects.set(keyOf(object.metadata), object);
+    }
+  } catch (error) {
+    if (!isKubeError(error, "NotServed")) throw error;
+  }
+  return [...objects.values()];
+}
+
+/**
+ * Finds everything that the operator left in a namespace or the cluster. It reads the metadata of
+ * all Secrets and ConfigMaps, not only of those with the operator's label: garbage collection
+ * follows an owner reference also where a user removed the label.
+ * @throws KubeError
+ */
+export async function findReleases(cluster: Cluster, signal: AbortSignal): Promise<Releasable[]> {
+  const found: Releasable[] = [];
+  for (const { kind, releaseOf } of sources) {
+    for (const { metadata } of await metadataOf(cluster, kind, signal)) {
+      const release = releaseOf(metadata);
+      if (release !== undefined) found.push({ kind, metadata, release, releaseOf });
+    }
+  }
+  return found.toSorted((one, other) => keyOf(one.metadata).localeCompare(keyOf(other.metadata)));
+}
+
+/** Time between two reads of the Leases, in milliseconds. */
+const POLL_MS = 1_000;
+
+/** Returns the Leases of operators that have a holder, by namespace and name. @throws KubeError */
+async function heldLeases(
+  api: KubeApi,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Map<string, LeaseRecord>> {
+  const held = new Map<string, LeaseRecord>();
+  for await (const { items } of api.list(LEASES, { namespace, paged: true }, signal)) {
+    for (const object of items) {
+      const lease = readLease(object);
+      if (/^vaultsync(-|$)/u.test(object.metadata.name) && lease.holder !== "")
+        held.set(keyOf(object.metadata), lease);
+    }
+  }
+  return held;
+}
+
+/**
+ * Returns the Lease of a running operator, as `NAMESPACE/NAME`, and its holder; `undefined` if none
+ * runs. A Lease that has a holder is observed until it is renewed or has expired, because the
+ * clocks of the holder and of this machine may differ. An operator without leader election has
+ * none. @throws KubeError
+ */
+export async function runningOperator(
+  api: KubeApi,
+  { namespace, clock }: { readonly namespace: string; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<{ readonly lease: string; readonly holder: string } | undefined> {
+  const first = await heldLeases(api, namespace, signal);
+  const since = clock.monotonic();
+  const longest = Math.max(0, ...[...first.values()].map(({ durationMs }) => durationMs));
+  while (first.size > 0 && clock.monotonic() - since < longest) {
+    await clock.sleep(POLL_MS, signal);
+    for (const [lease, { holder, object }] of await heldLeases(api, namespace, signal)) {
+      if (object.metadata.resourceVersion !== first.get(lease)?.object.metadata.resourceVersion)
+        return { lease, holder };
+    }
+  }
+  return undefined;
+}
 
 /** Flags of `vaultsync release`. */
 export interface ReleaseFlags extends ClusterFlags {

@@ -5,12 +5,10 @@ import { basename } from "node:path";
 import type { Command } from "commander";
 import type { AccountFlags } from "../../../command-line/options.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
-import { deleteFile } from "../../../protocol/operations/delete-file.ts";
-import { listFile } from "../../../protocol/operations/list-file.ts";
+import { deleteFile, listFile } from "../../../protocol/operations/files.ts";
 import type { FileRecord } from "../../../protocol/responses.ts";
 import { confirm } from "../terminal.ts";
-import { type ListFlags, printList, printValue } from "./print.ts";
-import { fileRows, fileVersionRows } from "./record-tables.ts";
+import { type ListFlags, printList, printValue, fileRows, fileVersionRows } from "./print.ts";
 
 interface VersionFlags extends AccountFlags {
   readonly version?: number;

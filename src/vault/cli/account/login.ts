@@ -2,8 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { AccountFlags } from "../../../command-line/options.ts";
 import { VaultClient, logIn } from "../../../protocol/client/vault-client.ts";
 import { AccountFile } from "../../../protocol/client/account-file.ts";
-import { tokenList } from "../../../protocol/operations/token-list.ts";
-import { tokenRevoke } from "../../../protocol/operations/token-revoke.ts";
+import { tokenList, tokenRevoke } from "../../../protocol/operations/tokens.ts";
 import { readPassword } from "../terminal.ts";
 
 /** Flags of `vaultsync login`. */

@@ -6,20 +6,22 @@ import { Redacted } from "../../../lib/redacted.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { existingSecret, findSecret, listSecrets } from "../../../protocol/client/find-secret.ts";
 import type { RequestBody } from "../../../protocol/operation-bodies.ts";
-import { deleteSecrets } from "../../../protocol/operations/delete.ts";
-import { protectLink } from "../../../protocol/operations/protect-link.ts";
-import { protect } from "../../../protocol/operations/protect.ts";
-import { share } from "../../../protocol/operations/share.ts";
-import { unshare } from "../../../protocol/operations/unshare.ts";
-import { versionDelete } from "../../../protocol/operations/version-delete.ts";
-import { versionExposeLink } from "../../../protocol/operations/version-expose-link.ts";
-import { versionExpose } from "../../../protocol/operations/version-expose.ts";
-import { versionListForLink } from "../../../protocol/operations/version-list-for-link.ts";
-import { versionList } from "../../../protocol/operations/version-list.ts";
+import {
+  deleteSecrets,
+  protect,
+  versionDelete,
+  versionExpose,
+  versionList,
+} from "../../../protocol/operations/secrets.ts";
+import {
+  protectLink,
+  versionExposeLink,
+  versionListForLink,
+} from "../../../protocol/operations/shared-secrets.ts";
+import { share, unshare } from "../../../protocol/operations/sharing.ts";
 import type { Permission } from "../../../protocol/responses.ts";
 import { confirm, readPassword } from "../terminal.ts";
-import { type ListFlags, printList, printValue } from "./print.ts";
-import { secretRows, versionRows } from "./record-tables.ts";
+import { type ListFlags, printList, printValue, secretRows, versionRows } from "./print.ts";
 
 interface OwnerFlags extends AccountFlags {
   readonly owner?: string;

@@ -72,3 +72,8 @@ export function hrefOf(route: Route): string {
 export function pageKey(route: Route): string {
   return hrefOf(route).split("?", 1)[0] ?? "";
 }
+
+/** Returns the address of a secret's page, to send to others. It grants nothing. */
+export function linkOf(owner: string, name: string): string {
+  return `${location.origin}${location.pathname}${hrefOf({ page: "secret", owner, name })}`;
+}

@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { TestDirectory } from "../../test-directory.ts";
 import { silentProgress } from "../progress.ts";
 import { k3sImage } from "./k3s-image.ts";
 import type { Outcome } from "./source.ts";
@@ -9,14 +9,8 @@ import { kubernetesVersion } from "./version.ts";
 
 const image = `rancher/k3s:${kubernetesVersion}-k3s1`;
 
-let directory: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-k3s-"));
-});
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await rm(directory, { recursive: true });
-});
+const directory = new TestDirectory();
+afterEach(() => vi.unstubAllEnvs());
 
 /**
  * Searches with a `docker` on the path that responds to these commands only, and fails for all
@@ -25,7 +19,7 @@ afterEach(async () => {
 async function findWith(
   ...responses: readonly (readonly [command: string, output: string])[]
 ): Promise<Outcome> {
-  const bin = join(directory, "bin");
+  const bin = directory.join("bin");
   await mkdir(bin);
   const cases = responses
     .map(([command, output]) => `  "${command}"*) echo "${output}"; exit 0 ;;`)
@@ -36,7 +30,7 @@ async function findWith(
   vi.stubEnv("PATH", `${bin}${delimiter}${process.env["PATH"]}`);
   return k3sImage.find({
     environment: { PATH: bin },
-    cache: join(directory, "cache"),
+    cache: directory.join("cache"),
     progress: silentProgress,
   });
 }
@@ -60,5 +54,5 @@ test("k3s is unavailable when its image cannot be pulled", async () => {
 
 test("k3s is available with its image and a kubectl on the path", async () => {
   const outcome = await findWith(daemon, bridge, [`image inspect ${image}`, "[]"]);
-  expect(outcome).toEqual({ kind: "k3s", image, kubectl: join(directory, "bin", "kubectl") });
+  expect(outcome).toEqual({ kind: "k3s", image, kubectl: directory.join("bin", "kubectl") });
 });

@@ -1,22 +1,16 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { TestDirectory } from "../../test-directory.ts";
 import { silentProgress } from "../progress.ts";
 import { provide, sources, assetsVariable, userCache } from "./provide.ts";
 import { unavailable, type Source, type SourceContext } from "./source.ts";
 import { cacheDirectory, components } from "./version.ts";
 
-let root: string;
-beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), "vaultsync-sources-"));
-});
-afterEach(async () => {
-  await rm(root, { recursive: true });
-});
+const root = new TestDirectory();
 
 async function fakeBinaries(name: string, names: readonly string[] = components): Promise<string> {
-  const directory = join(root, name);
+  const directory = root.join(name);
   await mkdir(directory, { recursive: true });
   for (const file of names) {
     await writeFile(join(directory, file), "");
@@ -26,7 +20,7 @@ async function fakeBinaries(name: string, names: readonly string[] = components)
 }
 
 function context(environment: NodeJS.ProcessEnv = {}): SourceContext {
-  return { environment, cache: join(root, "cache"), progress: silentProgress };
+  return { environment, cache: root.join("cache"), progress: silentProgress };
 }
 
 const never: Source = {
@@ -84,7 +78,7 @@ test("provide reports the source it uses", async () => {
 
 test("provide lists every source with its reason when none works", async () => {
   const offline: Source = { name: "a download", find: async () => unavailable("no network") };
-  const failure = provide(context({ KUBEBUILDER_ASSETS: join(root, "nowhere") }), [
+  const failure = provide(context({ KUBEBUILDER_ASSETS: root.join("nowhere") }), [
     assetsVariable,
     userCache,
     offline,
@@ -92,8 +86,8 @@ test("provide lists every source with its reason when none works", async () => {
   await expect(failure).rejects.toThrow(
     [
       "no source of a Kubernetes control plane is available; provide one of these:",
-      `  1. KUBEBUILDER_ASSETS, a directory with the binaries: ${join(root, "nowhere")} lacks etcd, kube-apiserver, kube-controller-manager, kubectl`,
-      `  2. the user's cache directory: ${join(root, "cache")} is empty`,
+      `  1. KUBEBUILDER_ASSETS, a directory with the binaries: ${root.join("nowhere")} lacks etcd, kube-apiserver, kube-controller-manager, kubectl`,
+      `  2. the user's cache directory: ${root.join("cache")} is empty`,
       "  3. a download: no network",
     ].join("\n"),
   );

@@ -2,7 +2,7 @@ import { goBuild } from "./go-build.ts";
 import { k3sImage } from "./k3s-image.ts";
 import { publishedArchive } from "./published-archive.ts";
 import { type Provision, type Source, type SourceContext, unavailable } from "./source.ts";
-import { missingFiles } from "../../tools/missing-files.ts";
+import { missingFiles } from "../../tools/install.ts";
 import { components } from "./version.ts";
 
 /** The binaries that an earlier run downloaded or built. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { goPlatform, userCacheDirectory } from "../../tools/platform.ts";
+import { goPlatform, userCacheDirectory } from "../../tools/install.ts";
 
 /** The Kubernetes release of binaries/go.mod; change both together. */
 export const kubernetesVersion = "v1.36.3";

@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StoreLocation } from "../store-location.ts";
-import { loginRaces } from "./login-races.ts";
-import { permissionRaces } from "./permission-races.ts";
+import { loginRaces, permissionRaces, writeRaces } from "./races.ts";
 import { RaceServers } from "./race-servers.ts";
-import { writeRaces } from "./write-races.ts";
 
 const NAMES = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal", "ida", "jon"];
 
@@ -44,8 +42,7 @@ export async function runRaces(
   { servers, seconds }: { readonly servers: number; readonly seconds: number },
 ): Promise<Races> {
   await using owned = new AsyncDisposableStack();
-  const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  owned.defer(() => rm(directory, { recursive: true }));
+  const directory = owned.use(await mkdtempDisposable(join(tmpdir(), "vaultsync-test-"))).path;
   const stop = new AbortController();
   const audits = Array.from({ length: servers }, (_, index) =>
     join(directory, `audit-${index}.jsonl`),

@@ -1,14 +1,61 @@
 import type { VNode } from "preact";
-import type { SignUpMode } from "../../../../protocol/schemas/session.ts";
-import { TextField } from "../../parts/field.tsx";
+import { DialogFrame } from "../../parts/dialog.tsx";
 import { Form, formText } from "../../parts/form.tsx";
-import { Icon } from "../../parts/icon.tsx";
 import { PasswordField } from "../../parts/password-field.tsx";
+import { TextField } from "../../parts/field.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { hrefOf } from "../../routing/route.ts";
 import { logIn } from "../../service/account.ts";
 import type { Session } from "../../service/responses.ts";
+import type { SignUpMode } from "../../../../protocol/schemas/session.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { hrefOf } from "../../routing/route.ts";
 import { AccountCard } from "./account-card.tsx";
+
+interface LogInAgainDialogProps {
+  readonly email: string;
+  readonly onSession: (session: Session) => void;
+  /** Closes the pages. */
+  readonly onLeave: () => void;
+}
+
+/**
+ * Login over a page whose session has ended. The page stays behind the dialog with the typed text,
+ * and then continues.
+ */
+export function LogInAgainDialog({ email, onSession, onLeave }: LogInAgainDialogProps): VNode {
+  const action = useAction();
+  const work = async (form: HTMLFormElement): Promise<void> =>
+    onSession(await logIn(email, formText(form, "password")));
+  return (
+    <DialogFrame title="Your session has ended" onEscape={() => undefined} veiled>
+      <div class="form">
+        <p>Log in again to continue. What you entered on this page is still there.</p>
+        <Form action={action} submit="Log in" work={work} keepsText={false}>
+          <TextField
+            label="Email address"
+            name="email"
+            type="email"
+            autocomplete="username"
+            readOnly
+            defaultValue={email}
+          />
+          <PasswordField
+            label="Password"
+            name="password"
+            autocomplete="current-password"
+            autofocus
+            failure={action.failure}
+          />
+        </Form>
+        <p>
+          <button class="link-button" type="button" onClick={onLeave}>
+            Log in as another user
+          </button>
+        </p>
+      </div>
+    </DialogFrame>
+  );
+}
 
 interface LoginPageProps {
   readonly notice: string | undefined;

@@ -1,13 +1,131 @@
 import type { VNode } from "preact";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
-import { Form, formText } from "../../parts/form.tsx";
+import { formText, Form } from "../../parts/form.tsx";
+import type { RequestError } from "../../service/request-error.ts";
+import { formatScope } from "../../../../protocol/format-scope.ts";
+import {
+  isUnlimited,
+  scopeAttributes,
+  type Scope,
+  type ScopeAttribute,
+} from "../../../../protocol/scope.ts";
 import { PasswordField } from "../../parts/password-field.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import type { TokenResponse } from "../../../../protocol/responses.ts";
 import { issueToken } from "../../service/account-settings.ts";
 import { useClient } from "../../session/client-context.ts";
-import { LimitFields, readLimits } from "./limit-fields.tsx";
-import { readScope, ScopeFields } from "./scope-fields.tsx";
+
+/** Hours after which a token cannot be refreshed any more. */
+const ends: readonly (readonly [hours: string, label: string])[] = [
+  ["", "Never, while it is refreshed"],
+  [String(30 * 24), "After 30 days"],
+  [String(90 * 24), "After 90 days"],
+  [String(365 * 24), "After 1 year"],
+];
+
+/** Fields that limit where from, and for how long in total, a token can be used. */
+function LimitFields({ failure }: { readonly failure: RequestError | undefined }): VNode {
+  return (
+    <details class="more" open={failure?.reason("allowed_networks") !== undefined}>
+      <summary>Limit where and how long it can be used</summary>
+      <TextField
+        label="Networks"
+        name="allowed_networks"
+        autocomplete="off"
+        spellcheck={false}
+        placeholder="All"
+        hint="Addresses or networks such as 10.0.0.0/8, separated by commas, as the vault sees the program."
+        failure={failure}
+      />
+      <ChoiceField label="Ends" name="lifetime_hours" failure={failure}>
+        {ends.map(([hours, label]) => (
+          <option key={hours} value={hours}>
+            {label}
+          </option>
+        ))}
+      </ChoiceField>
+    </details>
+  );
+}
+
+interface TokenLimits {
+  readonly allowed_networks?: readonly string[];
+  readonly lifetime_hours?: number;
+}
+
+/** Returns the limits of the form; without a value there is none. */
+function readLimits(form: HTMLFormElement): TokenLimits {
+  const networks = formText(form, "allowed_networks")
+    .split(",")
+    .map((network) => network.trim())
+    .filter((network) => network !== "");
+  const hours = formText(form, "lifetime_hours");
+  return {
+    ...(networks.length > 0 && { allowed_networks: networks }),
+    ...(hours !== "" && { lifetime_hours: Number(hours) }),
+  };
+}
+
+const labels: Readonly<Record<ScopeAttribute, string>> = {
+  secret_name: "Names of secrets",
+  environment_type: "Environment",
+  application_type: "Application",
+  classification: "Classification",
+  cloud_type: "Cloud",
+};
+
+const order: readonly ScopeAttribute[] = [
+  "secret_name",
+  "environment_type",
+  "application_type",
+  "classification",
+  "cloud_type",
+];
+
+/** The values of each attribute that a token admits. */
+function ScopeFields(): VNode {
+  return (
+    <details class="more">
+      <summary>Limit what it can access</summary>
+      <p class="hint">
+        Separate several values by commas. The token reaches the secrets that match every field; an
+        empty field admits every secret. Files are not limited.
+      </p>
+      {order.map((attribute) => (
+        <TextField
+          key={attribute}
+          label={labels[attribute]}
+          name={attribute}
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="All"
+        />
+      ))}
+    </details>
+  );
+}
+
+function admitted(text: string): "*" | ReadonlySet<string> {
+  const values = text
+    .split(",")
+    .map((value) => value.trim())
+    .filter((value) => value !== "");
+  return values.length === 0 ? "*" : new Set(values);
+}
+
+/** Returns the scope string of the form, or `undefined` when it limits nothing. */
+function readScope(form: HTMLFormElement): string | undefined {
+  const [cloud_type, environment_type, application_type, classification, secret_name] =
+    scopeAttributes.map((attribute) => admitted(formText(form, attribute)));
+  const scope: Scope = {
+    cloud_type: cloud_type ?? "*",
+    environment_type: environment_type ?? "*",
+    application_type: application_type ?? "*",
+    classification: classification ?? "*",
+    secret_name: secret_name ?? "*",
+  };
+  return isUnlimited(scope) ? undefined : formatScope(scope);
+}
 
 const DEFAULT_HOURS = 24;
 

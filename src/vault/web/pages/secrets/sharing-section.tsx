@@ -10,7 +10,7 @@ import { listShares, unshareSecret } from "../../service/secrets.ts";
 import { listTeams } from "../../service/teams.ts";
 import { useClient } from "../../session/client-context.ts";
 import { GrantList } from "./grant-list.tsx";
-import { linkOf } from "./link-of.ts";
+import { linkOf } from "../../routing/route.ts";
 import { useSecrets } from "./secrets-context.ts";
 import { ShareForm } from "./share-form.tsx";
 
