@@ -96,7 +96,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "controllers/sync/sync-controller.ts",
-        from: 'this.queue.add(key, list !== undefined && this.#changedSinceSync(key, list) ? "vault" : "background");',
+        from: 'this.#add(key, list !== undefined && this.#changedSinceSync(key, list) ? "vault" : "background");',
         to: "",
       },
     ],

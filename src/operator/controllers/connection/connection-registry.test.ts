@@ -105,6 +105,33 @@ describe("ConnectionRegistry.get", () => {
   });
 });
 
+describe("ConnectionRegistry.isStarting", () => {
+  test("is true until the first list or failure of a connection that exists", async () => {
+    let exists = true;
+    const { connections, open } = openRegistry(() => exists);
+    expect(connections.isStarting(KEY)).toBe(true);
+    const listed = await open();
+    expect(connections.isStarting(KEY)).toBe(true);
+    listed.list({ changed: ["db"] });
+    expect(connections.isStarting(KEY)).toBe(false);
+    const failing = await open({ fingerprint: "2" });
+    expect(connections.isStarting(KEY)).toBe(true);
+    failing.setHealth("failing", new Error("refused"));
+    expect(connections.isStarting(KEY)).toBe(false);
+    await connections.markInvalid(KEY, "spec.url: no");
+    expect(connections.isStarting(KEY)).toBe(false);
+    await connections.close(KEY);
+    exists = false;
+    expect(connections.isStarting(KEY)).toBe(false);
+  });
+
+  test("is false for a connection that an earlier process published as stale", async () => {
+    const { connections, open } = openRegistry();
+    await open({ stale: { since: 0, reason: "VaultUnreachable" } });
+    expect(connections.isStarting(KEY)).toBe(false);
+  });
+});
+
 describe("ConnectionRegistry.open", () => {
   test("keeps a connection with the same fingerprint, and closes it first otherwise", async () => {
     const { opened, open, connections } = openRegistry();

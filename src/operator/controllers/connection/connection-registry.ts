@@ -143,6 +143,18 @@ export class ConnectionRegistry implements AsyncDisposable {
     return { state: "open", connection, ...settings, removals, stale };
   }
 
+  /**
+   * Reports whether nothing is known about the connection yet: it is opened or listed next, and its
+   * first list or failure requeues its resources.
+   */
+  isStarting(key: string): boolean {
+    if (!this.#exists(key)) return false;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return true;
+    if ("message" in entry) return false;
+    return entry.health === "starting" && !entry.listed && entry.stale === undefined;
+  }
+
   /** Returns the client of an open connection. */
   client(key: string): Connection | undefined {
     return this.#opened(key)?.connection;

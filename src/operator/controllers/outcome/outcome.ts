@@ -10,7 +10,7 @@ import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
  * Maximum wait in milliseconds for a state whose change requeues the resource: it limits the cost
  * of a missed change.
  */
-const MAX_WAIT_MS = 5 * 60_000;
+export const MAX_WAIT_MS = 5 * 60_000;
 
 export const DONE: ReconcileResult = { outcome: "done" };
 

@@ -9,6 +9,7 @@ const references = (changes: Partial<References> = {}): References => ({
   sources: ["db", "api"],
   target: "Secret/shop/db",
   whenGone: "",
+  needsList: true,
   ...changes,
 });
 
@@ -82,6 +83,7 @@ test("ReferenceIndex returns what a linear search would, after any changes", () 
         sources: fc.array(name, { maxLength: 3 }),
         target: name,
         whenGone: fc.constant(""),
+        needsList: fc.boolean(),
       }),
     ),
   });

@@ -19,6 +19,8 @@ export interface References {
   readonly target: string;
   /** Equal while the same becomes of keys whose sources are gone. */
   readonly whenGone: string;
+  /** Its reconcile changes nothing before its connection has a list. */
+  readonly needsList: boolean;
 }
 
 const ofKind = (connection: string, kind: SyncKind): string => `${connection}\n${kind}`;

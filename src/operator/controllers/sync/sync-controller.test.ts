@@ -50,6 +50,8 @@ function scene(resyncMs = 0, workers = 4) {
   const log: string[] = [];
   /** The versions of targets that this process wrote. */
   const written = new Set<string>();
+  /** The connections that have no list yet. */
+  const starting = new Set<string>();
   const resources = {
     VaultSecret: new ObjectStore<KubeObject>(),
     VaultFile: new ObjectStore<KubeObject>(),
@@ -70,6 +72,7 @@ function scene(resyncMs = 0, workers = 4) {
         key === DB && before["status"] === undefined && now["status"] === UNKNOWN ? 0 : undefined,
     },
     access: { of: () => () => true },
+    connections: { isStarting: (connection) => starting.has(connection) },
     targets: {
       observe: (_, change) => !("now" in change && written.has(change.now.resourceVersion)),
       stopReading: () => log.push("stop reading"),
@@ -100,13 +103,39 @@ function scene(resyncMs = 0, workers = 4) {
     controller.resourceChanged(kind, { type: "added", key, now: object });
     return happened();
   };
-  return { clock, controller, written, add, happened };
+  return { clock, controller, written, starting, add, happened };
 }
 
 const DB = "VaultSecret/shop/db";
 
 test("a created resource is reconciled, and its connection learns what it refers to", async () => {
   expect(await scene().add(vaultSecret())).toEqual(["references of shop/vault", DB]);
+});
+
+test("a resource is reconciled once its connection has a list or has failed, or in five minutes", async () => {
+  const { clock, controller, starting, add, happened } = scene();
+  starting.add("shop/vault");
+  expect(await add(vaultSecret())).toEqual(["references of shop/vault"]);
+  controller.onConnectionStateChange("shop/vault");
+  controller.targetChanged("Secret", { type: "deleted", key: "shop/db", before: {} as never });
+  expect(await happened()).toEqual([]);
+  starting.clear();
+  controller.onConnectionStateChange("shop/vault");
+  expect(await happened()).toEqual([DB]);
+  starting.add("shop/vault");
+  controller.onConnectionStateChange("shop/vault");
+  await clock.advance(5 * 60_000);
+  expect(await happened()).toEqual([DB]);
+});
+
+test.each<[string, Changes]>([
+  ["is suspended", { spec: { suspend: true } }],
+  ["requests a sync", { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: "1" } } }],
+  ["is invalid", { spec: { data: [] } }],
+])("a resource that %s is reconciled before its connection has a list", async (_, changes) => {
+  const { starting, add } = scene();
+  starting.add("shop/vault");
+  expect(await add(vaultSecret(changes))).toContain(DB);
 });
 
 test.each<[string, Changes, boolean]>([

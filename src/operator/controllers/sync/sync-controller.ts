@@ -20,7 +20,9 @@ import type { SyncItem, SyncResource, TargetKind } from "../../sync/sync-resourc
 import { type TargetMetadata, targetState } from "../../sync/target.ts";
 import { readStatus, reportedNames } from "../../sync/sync-status.ts";
 import type { ClusterAccess } from "../connection/cluster-access.ts";
+import type { ConnectionRegistry } from "../connection/connection-registry.ts";
 import type { ConnectionUsers, RemovalFacts } from "../connection/connection-users.ts";
+import { MAX_WAIT_MS } from "../outcome/outcome.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
 import { ownerKeys } from "./target-metadata.ts";
 import type { Propagations } from "./propagations.ts";
@@ -38,6 +40,7 @@ export interface SyncControllerOptions {
     "reconcile" | "forget" | "statusRepairDelay" | "endReads"
   >;
   readonly access: Pick<ClusterAccess, "of">;
+  readonly connections: Pick<ConnectionRegistry, "isStarting">;
   readonly targets: TargetRecords;
   readonly propagations: Propagations;
   /**
@@ -108,7 +111,7 @@ export class SyncController implements ConnectionUsers {
     }
     this.#setReferences(key, this.#referencesOf(kind, change.now));
     if (change.type === "updated") this.queue.addAfter(key, this.#edits.delay(key), "spec");
-    else this.queue.add(key, isObserved(change.now) ? "background" : "spec");
+    else this.#add(key, isObserved(change.now) ? "background" : "spec");
   }
 
   /**
@@ -120,10 +123,10 @@ export class SyncController implements ConnectionUsers {
     const resources = this.references.ofTarget(target);
     const owners = "now" in change ? ownerKeys(change.key, change.now) : [];
     for (const owner of owners) {
-      if ((this.references.get(owner)?.target ?? target) !== target) this.queue.add(owner, "drift");
+      if ((this.references.get(owner)?.target ?? target) !== target) this.#add(owner, "drift");
     }
     if (!this.#options.targets.observe(target, change) && resources.size < 2) return;
-    for (const key of resources) this.queue.add(key, "drift");
+    for (const key of resources) this.#add(key, "drift");
   }
 
   /**
@@ -183,7 +186,7 @@ export class SyncController implements ConnectionUsers {
       // A client that was opened since has to miss what rules found since the spec changed.
       if (list === undefined && this.references.get(key)?.sources.some(isPattern) === true)
         this.#referAgain(key);
-      this.queue.add(
+      this.#add(
         key,
         list !== undefined && this.#changedSinceSync(key, list) ? "vault" : "background",
       );
@@ -224,6 +227,17 @@ export class SyncController implements ConnectionUsers {
     });
   }
 
+  /**
+   * Queues a resource, unless its reconcile could only wait for the first list of its connection:
+   * what is known about the connection next requeues it.
+   */
+  #add(key: string, priority: Priority): void {
+    const { needsList = false, connection = "" } = this.references.get(key) ?? {};
+    if (needsList && this.#options.connections.isStarting(connection))
+      this.queue.addAfter(key, MAX_WAIT_MS);
+    else this.queue.add(key, priority);
+  }
+
   /** Returns the keys of all resources. */
   *#keys(): Generator<string> {
     for (const kind of SYNC_KINDS) {
@@ -257,6 +271,7 @@ export class SyncController implements ConnectionUsers {
       sources: isAllowed ? sources : [],
       target,
       whenGone,
+      needsList: isAllowed && !resource.suspend && resource.forceSync === undefined,
       ...(rules.length > 0 && { rules }),
     };
   }

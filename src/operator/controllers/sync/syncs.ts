@@ -27,9 +27,10 @@ type Part = "kinds" | "targets" | "writer" | "lists" | "propagations" | "reconci
 
 export interface SyncsOptions
   extends
-    Omit<SyncControllerOptions, Part | "access" | "observer">,
-    Omit<SyncReconcilerOptions, Part | "observer">,
+    Omit<SyncControllerOptions, Part | "access" | "connections" | "observer">,
+    Omit<SyncReconcilerOptions, Part | "connections" | "observer">,
     Pick<TargetWriterOptions, "contentKey"> {
+  readonly connections: SyncControllerOptions["connections"] & SyncReconcilerOptions["connections"];
   readonly reflectors: SyncedObjects;
   /** Types of target Secrets in addition to the default ones. */
   readonly allowedSecretTypes: readonly string[];
