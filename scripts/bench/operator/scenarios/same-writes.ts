@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ApiAccess } from "../../../test/lab/control-plane/api-request.ts";
-import { OPERATOR_USER, SERVICE_ACCOUNT } from "../../../test/lab/real/world.ts";
+import type { ApiAccess } from "../../../../test/lab/control-plane/api-request.ts";
+import { OPERATOR_USER, SERVICE_ACCOUNT } from "../../../../test/lab/real/world.ts";
 import { KubeWriter, type KubeObject } from "../kube-writer.ts";
 import { groupCpuSeconds } from "../process-usage.ts";
 import { ReadyWatch } from "../ready-watch.ts";

@@ -11,8 +11,8 @@ const BEHIND_MS = 10;
 
 /**
  * Turns of authenticated requests, by the time that they use the event loop until they wait for
- * something. On a busy server an account with few requests passes the queue of one with many, and
- * those of the latter do not make turns long.
+ * something. On a busy server an account with few requests passes the queue of one with many, whose
+ * requests do not make the turns of the event loop long.
  */
 export class RequestTurns {
   readonly #turns: FairTurns;
