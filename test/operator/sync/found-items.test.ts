@@ -381,7 +381,11 @@ describe("find by metadata", () => {
     expect(keysOf(scene)).toEqual(["a"]);
   });
 
-  test("ignores a received secret that matches where the own one of that name does not", async () => {
+  test.each<[string, object, object, string]>([
+    ["the own secret where the received one does not match", { metadata: prod }, {}, "b@1"],
+    ["the received secret where the own one does not match", {}, { metadata: prod }, "b@3"],
+    ["the own secret where both match", { metadata: prod }, { metadata: prod }, "b@1"],
+  ])("takes %s", async (_, own, other, found) => {
     const received = { owner: "dba@example.com", shared: true };
     await using scene = await finding([], PROD);
     scene.connect("vault", { trustedOwners: ["dba@example.com"] });
@@ -389,10 +393,10 @@ describe("find by metadata", () => {
       .vault()
       .lists(
         { name: "a", metadata: prod, ...received },
-        { name: "b", metadata: prod },
-        { name: "b", ...received },
+        { name: "b", ...own },
+        { name: "b", version: 3, ...other, ...received },
       );
     await scene.settle();
-    expect(scene.outcome()).toBe("a=vault a@1 b=vault b@1, Synced");
+    expect(scene.outcome()).toBe(`a=vault a@1 b=vault ${found}, Synced`);
   });
 });
