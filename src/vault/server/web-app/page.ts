@@ -60,9 +60,8 @@ export function pageOf(extension: string, bytes: Buffer): Page {
 
 /**
  * Serves a page at `path`, to GET and HEAD, and revalidates it by its content; delayed to a network
- * that requests many. `page` runs on each
- * request, so it may create the page lazily. `cacheControl` makes browsers ask again each time by
- * default.
+ * that requests many. `page` runs on each request, so it may create the page lazily. `cacheControl`
+ * makes browsers ask again each time by default.
  */
 export function servePage(
   app: FastifyInstance,

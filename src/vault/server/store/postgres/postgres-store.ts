@@ -14,7 +14,7 @@ import { migratePostgres } from "./postgres-migrate.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import { StoreUnavailableError } from "../store.ts";
 import { PostgresChanges } from "./postgres-changes.ts";
-import { accountLock, WriteTurns } from "./write-turns.ts";
+import { accountLock, StoreTurns } from "./store-turns.ts";
 import type { RowMacs } from "../row-macs.ts";
 import type { Store, Transaction, Writer } from "../store.ts";
 
@@ -97,7 +97,7 @@ class PostgresStore implements Store {
   readonly #random: Random;
   readonly #pool: Pool;
   readonly #macs: RowMacs | undefined;
-  readonly #turns: WriteTurns;
+  readonly #turns: StoreTurns;
   readonly changes: PostgresChanges;
   #wiped = false;
 
@@ -109,7 +109,7 @@ class PostgresStore implements Store {
     this.#location = location;
     this.#clock = clock;
     this.#random = random;
-    this.#turns = new WriteTurns(clock);
+    this.#turns = new StoreTurns(clock);
     this.#pool = new Pool({
       ...connectionConfig(location),
       ...timeouts,

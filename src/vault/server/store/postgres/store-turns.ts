@@ -32,11 +32,11 @@ export function accountLock(owner: string): { readonly take: string; readonly re
 }
 
 /**
- * The order of this process's writes. Writes that change the data of one account would conflict,
+ * The order of this process's writes and reads. Writes that change the data of one account would conflict,
  * because each changes its usage and the revision of its list: they follow each other. Accounts
  * take turns: a write of one does not wait for the queue of another one, and neither does a read.
  */
-export class WriteTurns {
+export class StoreTurns {
   readonly #clock: Clock;
   readonly #accounts = new Slots(Number.MAX_SAFE_INTEGER, PER_ACCOUNT);
   readonly #owners = new Slots(Number.MAX_SAFE_INTEGER, 1);

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { failureOf } from "../../../../../test/lab/assertions/failure-of.ts";
 import { VirtualClock } from "../../../../../test/lab/clock/virtual-clock.ts";
 import { StoreUnavailableError } from "../store.ts";
-import { accountLock, WriteTurns } from "./write-turns.ts";
+import { accountLock, StoreTurns } from "./store-turns.ts";
 
 /** Writes that end when asked to, by name in the order in which they started. */
 function startWrites(clock = new VirtualClock()) {
-  const turns = new WriteTurns(clock);
+  const turns = new StoreTurns(clock);
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const write = (name: string, account: string, owner = account): Promise<void> =>
