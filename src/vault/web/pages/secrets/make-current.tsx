@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { FailureNote } from "../../parts/notes.tsx";
-import { Icon } from "../../parts/icon.tsx";
 import { exposeVersion, addVersion } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { lineDiff } from "../../text/line-diff.ts";
+import { RevealButton } from "./reveal-button.tsx";
 import { useRevealed } from "./use-revealed.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Form } from "../../parts/form.tsx";
@@ -40,24 +40,20 @@ function ValueComparison({ version, latest }: ValueComparisonProps): VNode {
   const client = useClient();
   const valueOf = async (of: SecretRecord): Promise<string> =>
     (await exposeVersion(client, of, of.key_version)).key_value;
-  const { value, action, reveal, hide } = useRevealed(async () => ({
+  const revealed = useRevealed(async () => ({
     before: await valueOf(latest),
     after: await valueOf(version),
   }));
   return (
     <div class="stack">
-      {value && <Difference {...value} />}
-      <FailureNote failure={action.failure} />
+      {revealed.value && <Difference {...revealed.value} />}
+      <FailureNote failure={revealed.action.failure} />
       <div class="buttons">
-        <button
-          class="button"
-          type="button"
-          onClick={value ? hide : reveal}
-          aria-disabled={action.busy}
-        >
-          <Icon name={value ? "eye-off" : "eye"} />
-          {value ? "Hide the comparison" : `Compare with version ${latest.key_version}`}
-        </button>
+        <RevealButton
+          revealed={revealed}
+          show={`Compare with version ${latest.key_version}`}
+          hide="Hide the comparison"
+        />
       </div>
     </div>
   );

@@ -1,9 +1,9 @@
 import type { ComponentChildren, VNode } from "preact";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
-import { Icon } from "../../parts/icon.tsx";
 import { exposeVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { RevealButton } from "./reveal-button.tsx";
 import { useRevealed } from "./use-revealed.ts";
 
 interface SecretValueProps {
@@ -41,26 +41,18 @@ export function SecretValue({ access, version, children }: SecretValueProps): VN
   const client = useClient();
   const fetchValue = async (): Promise<string> =>
     (await exposeVersion(client, access, version)).key_value;
-  const { value, action, reveal, hide } = useRevealed(fetchValue);
-  const shown = value !== undefined;
+  const revealed = useRevealed(fetchValue);
+  const { value, action } = revealed;
   return (
     <div class="secret-value">
       <ValueBox value={value} />
       <FailureNote failure={action.failure} />
       <div class="buttons">
-        <button
-          class="button"
-          type="button"
-          onClick={shown ? hide : reveal}
-          aria-disabled={action.busy}
-        >
-          <Icon name={shown ? "eye-off" : "eye"} />
-          {shown ? "Hide value" : "Reveal value"}
-        </button>
+        <RevealButton revealed={revealed} show="Reveal value" hide="Hide value" />
         <CopyButton what="value" text={fetchValue} />
         {children}
       </div>
-      {shown && <p class="hint">Hidden automatically after 30 seconds.</p>}
+      {value !== undefined && <p class="hint">Hidden automatically after 30 seconds.</p>}
     </div>
   );
 }

@@ -5,7 +5,8 @@ import { browserClock } from "../../service/browser-clock.ts";
 /** Time in ms after which a revealed value is hidden again. */
 const SHOWN_MS = 30_000;
 
-interface Revealed<T> {
+/** A value that is fetched on request. */
+export interface Revealed<T> {
   /** Undefined while the value is hidden. */
   readonly value: T | undefined;
   readonly action: Action;
