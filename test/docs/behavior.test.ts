@@ -4,7 +4,7 @@ import { vaultConnectionKind, vaultSecretKind } from "../../src/operator/api/kin
 import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { certificate } from "../lab/certificates.ts";
 import { ClusterControllers } from "../lab/simulated/api-server/cluster-controllers.ts";
-import { ACCOUNT, type SimulatedVault } from "../lab/simulated/simulated-vault.ts";
+import { ACCOUNT, OTHER, PASSWORD, type SimulatedVault } from "../lab/simulated/simulated-vault.ts";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 
 /**
@@ -22,6 +22,9 @@ interface Given {
   readonly vault: SimulatedVault;
   readonly values: Values;
 }
+
+/** The metadata of secrets unless a test says otherwise. */
+const dev = { environment_type: "dev" };
 
 /** The values of secrets that differ from the default of {@link protect}. */
 type Values = Readonly<Record<string, string>>;
@@ -45,6 +48,13 @@ const expire = ({ vault, values }: Given, ...names: readonly string[]): void => 
 const reclassify = ({ vault }: Given, ...names: readonly string[]): void => {
   for (const name of names) protect(vault, name, { metadata: { environment_type: "prod" } });
 };
+/** An account that the connection does not trust shares a secret of the same name and metadata. */
+const shareAnother = ({ vault }: Given): void => {
+  vault.setPassword(OTHER, PASSWORD);
+  vault.act(OTHER, "protect", { email: OTHER, key_name: "a", key_value: "strange", metadata: dev });
+  const share = { key_name: "a", permission: "R", usr_id_from: OTHER, usr_id_to: ACCOUNT };
+  vault.act(OTHER, "share", share);
+};
 /** Creates another Secret of a user. */
 const withOther = (given: Given): Given => {
   const metadata = { namespace, name: "other" };
@@ -64,6 +74,19 @@ const patchSpec = (given: Given, spec: object): Given => {
 
 /** The events, by the first cell of their rows. */
 const events: Readonly<Record<string, (given: Given) => unknown>> = {
+  ...Object.fromEntries(
+    [
+      "one source is removed at its deadline",
+      "one source is deleted, or no longer shared",
+      "one source no longer has the metadata",
+    ].map((event) => [
+      `${event}, while a stranger shares one of its name`,
+      (given: Given) => {
+        shareAnother(given);
+        return events[event]?.(given);
+      },
+    ]),
+  ),
   "a source has a new version": ({ vault }) => void protect(vault, "a", { key_value: "newer" }),
   "the vault does not respond": ({ vault }) => vault.setDown(true),
   "the vault rejects the password": ({ vault }) => {

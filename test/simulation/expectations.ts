@@ -5,6 +5,7 @@ import {
   MANAGED_BY_LABEL,
   OWNER_ANNOTATION,
 } from "../../src/operator/api/names.ts";
+import { findCondition } from "../../src/operator/api/conditions.ts";
 import { clusterVaultConnectionKind, vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 import {
   CONFIG_MAPS,
@@ -16,7 +17,7 @@ import { contentProblem, type ExpectedContent, expectedContent } from "./expecte
 import { isRefused, isServed, isTypeAllowed } from "./reach.ts";
 import { otherController } from "./topology-commands.ts";
 import { isAllowed } from "./invariants/access.ts";
-import { hasMetadata, hidesNames } from "./invariants/removals.ts";
+import { hasMetadata, hidesNames, isTrustedOwner } from "./invariants/removals.ts";
 import type { ConnectionSpec } from "./invariants/spec-history.ts";
 import {
   isOfCluster,
@@ -107,10 +108,20 @@ export function expectedOf(world: World, object: KubeObject, all: readonly KubeO
     other !== object && other.metadata.namespace === namespace;
   const rivals = all.filter((other) => isRival(other) && isSame(targetNameOf(other), target));
   if (rivals.length > 0 || resolved.some(({ irregular }) => irregular)) return "anything";
+  // A key whose optional source is gone is kept until a user confirms that.
+  if (isHeld(connection) && existing && resolved.some(isOptionalGone)) return "anything";
   // A namespace finds what it may read, and what it found earlier may not be allowed any more.
   if (isOfCluster(spec) && resolved.some(isFound)) return "anything";
   return outcome(spec, object, existing, resolved, world);
 }
+
+const isOptionalGone = ({ item, base64 }: Resolved): boolean =>
+  item.absence === "optional" && base64 === undefined;
+
+/** Reports whether the removals of a connection are held. */
+const isHeld = ({ status }: KubeObject): boolean =>
+  findCondition((status as { conditions?: [] } | undefined)?.conditions, "RemovalsHeld")?.status ===
+  "True";
 
 /** Returns what a resource makes of its sources. */
 function outcome(
@@ -282,7 +293,7 @@ export function resolve(
   item: Item,
 ): Resolved {
   const { vaults } = world;
-  const { url, email: account, trustedOwners = [], receive } = connection;
+  const { url, email: account } = connection;
   const vault = vaultAt(url);
   // Whatever was deleted, unshared or restored may have been served before.
   const irregular =
@@ -296,10 +307,7 @@ export function resolve(
   const entries = vaults
     .list(vault, account)
     .filter(({ key_name, owner }) => key_name === item.source && (item.owner ?? owner) === owner);
-  const isAnyone = receive === "Anyone" && item.absence !== "found";
-  const isTrusted = (owner: string): boolean =>
-    isAnyone || [account, item.owner, ...trustedOwners].includes(owner);
-  const trusted = entries.filter((entry) => isTrusted(entry.owner));
+  const trusted = entries.filter((entry) => isTrustedOwner(connection, item, entry.owner));
   const found = trusted.filter((entry) => hasMetadata(entry, item.metadata ?? {}));
   const entry =
     found.find(({ owner }) => owner === account) ?? (found.length === 1 ? found[0] : undefined);

@@ -217,6 +217,31 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a stranger's secret of the name of a removed one": {
+    invariants: ["I19"],
+    changes: [
+      {
+        file: "sync/resolve.ts",
+        from: "untrusted !== undefined && remembered.isGone !== true)",
+        to: "untrusted !== undefined)",
+      },
+    ],
+  },
+  "an absence of a name instead of an entry": {
+    invariants: ["I5"],
+    changes: [
+      {
+        file: "controllers/sync/resolve-items.ts",
+        from: "? { owner, rule } : undefined;",
+        to: "? { rule } : undefined;",
+      },
+      {
+        file: "controllers/connection/removals.ts",
+        from: "if (known !== undefined || selection === undefined) return known;",
+        to: "if (known !== undefined || selection?.rule === undefined) return known;",
+      },
+    ],
+  },
   "a rule that ignores metadata": {
     invariants: ["I2", "I5"],
     changes: [

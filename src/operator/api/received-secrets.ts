@@ -39,9 +39,15 @@ export const trustOf = ({
   receive,
 });
 
+/** Reports whether a secret belongs to this account. */
+export const hasOwner = (
+  { owner }: Pick<Ownership, "owner">,
+  wanted: string | undefined,
+): boolean => owner !== undefined && owner.toLowerCase() === wanted?.toLowerCase();
+
 /** Reports whether the account of the connection created a secret. */
-export const isOwn = ({ owner }: Ownership, { account }: Pick<Trust, "account">): boolean =>
-  owner === undefined || owner.toLowerCase() === account.toLowerCase();
+export const isOwn = (record: Ownership, { account }: Pick<Trust, "account">): boolean =>
+  record.owner === undefined || hasOwner(record, account);
 
 /**
  * Reports whether another account shares a secret. An own one that is shared with others is not
@@ -65,6 +71,6 @@ export function isUntrusted(
 ): boolean {
   if (isTrusted(record, trust)) return false;
   if (foundBy !== undefined) return true;
-  const isNamed = owner !== undefined && owner.toLowerCase() === record.owner?.toLowerCase();
+  const isNamed = hasOwner(record, owner);
   return trust.receive !== "Anyone" && !isNamed;
 }

@@ -85,13 +85,22 @@ function namedBy({ owner, item }: Extract<Problem, { state: "untrusted" }>): str
 }
 
 function explainMissing(
-  { item, deletion, isAbsent, isListed, list, near }: Extract<Problem, { state: "missing" }>,
+  {
+    item,
+    deletion,
+    isAbsent,
+    isListed,
+    ofOwner,
+    list,
+    near,
+  }: Extract<Problem, { state: "missing" }>,
   absent: string | undefined,
 ): string {
+  const of = ofOwner === undefined ? "" : `of ${ofOwner} `;
   const isnt =
     isListed === true
       ? `no longer has the metadata that ${item.foundBy?.id} requests`
-      : `is not in ${list ?? "the vault's list"}`;
+      : `${of}is not in ${list ?? "the vault's list"}`;
   if (deletion !== undefined) {
     // A restart ends the proof of a deletion. The message of a completed deletion must not change
     // with it.

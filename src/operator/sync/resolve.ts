@@ -1,3 +1,4 @@
+import { hasOwner } from "../api/received-secrets.ts";
 import type { Redacted } from "../../lib/redacted.ts";
 import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { isFromVault, type SyncedKey, sourceId } from "./target.ts";
@@ -68,6 +69,13 @@ export interface Remembered {
   readonly provenInMs?: number | undefined;
   /** The list has an entry of the name that the rule which found it does not match any more. */
   readonly isListed?: boolean | undefined;
+  /**
+   * The list lacks the entry that the item refers to, or its metadata. Entries of the name by other
+   * owners do not count.
+   */
+  readonly isGone?: boolean | undefined;
+  /** The owner of that entry, for a message: another owner's entry of the name is listed. */
+  readonly ofOwner?: string | undefined;
   /** The list, for a message: "the list of ops@example.com". */
   readonly list?: string | undefined;
   /** Another listed name, nearly the same as the name of the source. */
@@ -115,6 +123,7 @@ export type Resolution =
       readonly provenInMs?: number | undefined;
       /** Listed, but without the metadata that the rule which found it requests. */
       readonly isListed?: boolean | undefined;
+      readonly ofOwner?: string | undefined;
       readonly list?: string | undefined;
       readonly near?: string | undefined;
       /** The target has no such key: an awaited deletion would change nothing. */
@@ -188,9 +197,6 @@ function choose(
   return matching.find((candidate) => candidate.own) ?? matching.find(isServed) ?? "several";
 }
 
-const hasOwner = ({ owner }: Candidate, wanted: string | undefined): boolean =>
-  wanted !== undefined && owner?.toLowerCase() === wanted.toLowerCase();
-
 const hasSource = (item: SyncItem, { vault, owner }: Candidate, synced: SyncedKey): boolean =>
   synced.source === sourceId(vault, item.source, owner);
 
@@ -216,7 +222,7 @@ export function resolveItem(
     synced !== undefined && hasSource(item, one, synced);
   const served = matching.find(isSynced);
   const untrusted = served ?? matching[0];
-  if (trusted.length === 0 && untrusted !== undefined)
+  if (trusted.length === 0 && untrusted !== undefined && remembered.isGone !== true)
     return { state: "untrusted", item, owner: untrusted.owner, deleteAt: served?.deleteAt };
   const chosen = choose(trusted, (one) =>
     synced === undefined ? hasOwner(one, servedOwner) : isSynced(one),
@@ -319,14 +325,14 @@ function resolveMissing(
   remembered: Remembered,
   isOverdue: boolean,
 ): Resolution {
-  const { synced, sameName, held, provenInMs = Infinity, isListed, list, near } = remembered;
-  const { isOfOtherVault } = remembered;
+  const { synced, sameName, held, provenInMs = Infinity, isOfOtherVault } = remembered;
+  const { isListed, ofOwner, list, near } = remembered;
   const isOptional = item.isOptional === true;
   // Bytes of another source that an earlier spec named do not count. Of which source bytes of
   // another vault are is not known.
   const hasBytes = synced !== undefined && (sameName === true || isOfOtherVault === true);
   if (isOptional && !hasBytes) return { state: "missing", item, deletion: "due" };
-  const missing = { state: "missing", item, isListed, list, near } as const;
+  const missing = { state: "missing", item, isListed, ofOwner, list, near } as const;
   if (resource.whenMissing === "Retain" && !isOptional) return missing;
   if (held === true) return { ...missing, deletion: "held" };
   return provenInMs > 0

@@ -13,7 +13,8 @@ import { attemptStatus } from "./attempt-status.ts";
 import { isDropped } from "./decide.ts";
 import type { Report } from "./report.ts";
 import { deadlineOf, type Resolution } from "./resolve.ts";
-import type { SyncItem, SyncResource } from "./sync-resource.ts";
+import { rewriteKey } from "./rewrite-key.ts";
+import type { Find, SyncItem, SyncResource } from "./sync-resource.ts";
 
 /** The status of a VaultSecret or VaultFile. */
 export type SyncStatus = z.output<typeof secretStatus> | z.output<typeof fileStatus>;
@@ -35,6 +36,10 @@ export function reportedName({ items = [] }: SyncStatus, key: string): string | 
   const shown = items.find((item) => keyOf(item) === key);
   return shown && sourceOf(shown);
 }
+
+/** Returns the names that a rule found, according to a status: their keys are what it makes of them. */
+export const reportedFinds = (status: SyncStatus, { rewrite }: Find): string[] =>
+  reportedNames(status).filter((name) => reportedName(status, rewriteKey(rewrite, name)) === name);
 
 /** An item according to an earlier status. */
 export interface EarlierItem {

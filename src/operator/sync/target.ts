@@ -119,6 +119,10 @@ export function sourceId(vault: string, source: string, owner: string | undefine
   return `${vault}.${shortDigest([source, owner ?? null])}`;
 }
 
+/** Reports whether the source of a synced key is an entry of this name and owner, of any vault. */
+export const isOfEntry = ({ source }: SyncedKey, name: string, owner: string): boolean =>
+  source.endsWith(sourceId("", name, owner));
+
 /** Reports whether the source of a synced key is an entry of this vault. */
 export const isFromVault = ({ source }: SyncedKey, vault: string): boolean =>
   source.startsWith(`${vault}.`);

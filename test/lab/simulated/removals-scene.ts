@@ -3,6 +3,7 @@ import type {
   ListProgress,
   Snapshot,
 } from "../../../src/operator/vault-client/connection.ts";
+import type { Selection } from "../../../src/operator/controllers/connection/connection-users.ts";
 import { BlastLimits } from "../../../src/operator/controllers/connection/blast-limit.ts";
 import { Removals } from "../../../src/operator/controllers/connection/removals.ts";
 
@@ -62,6 +63,10 @@ export class RemovalsConnection {
   heldByOthers = 0;
   listedSoon = 0;
   readonly #vault: RemovalsVault;
+  /** Owners of a listed secret; one unless given. */
+  readonly owners = new Map<string, readonly string[]>();
+  /** Entries whose bytes targets have while others of their names are listed: `<name> <owner>`. */
+  readonly fed = new Set<string>();
   readonly #shown: Record<EntryKind, Map<string, boolean>> = { secret: new Map(), file: new Map() };
   readonly #progress: Record<EntryKind, ListProgress> = { secret: NEVER, file: NEVER };
 
@@ -79,13 +84,17 @@ export class RemovalsConnection {
       wasHeld,
       limits: vault.limits,
       facts: {
-        isReferenced: (_, name) => !this.unreferenced.has(name),
+        isReferenced: (_, name, { owner } = {}) =>
+          !this.unreferenced.has(name) && (owner === undefined || this.fed.has(`${name} ${owner}`)),
         hasReferences: (kind) => kind === "secret" || this.hasFiles,
         rulesOf: (_, name) =>
           this.hasRules
             ? [{ id: RULE, finds: (list) => list.secrets(name)[0]?.metadata["isProd"] === true }]
             : [],
-        wasServed: (kind, name) => this.served.has(`${kind} ${name}`),
+        wasServed: (kind, name, { owner } = {}) =>
+          owner === undefined
+            ? this.served.has(`${kind} ${name}`)
+            : this.fed.has(`${name} ${owner}`),
         deadlineOf: (_, name) => this.deadlines.get(name),
         removes: (_, name, isDue) =>
           !this.unreferenced.has(name) && !this.retained.has(isDue ? `${name} due` : name),
@@ -122,22 +131,27 @@ export class RemovalsConnection {
     return this.removals.held;
   }
 
-  untilProven(name: string, kind: EntryKind = "secret", rule?: string): number {
-    return this.removals.untilProven(this.#snapshot(), kind, name, rule);
+  untilProven(name: string, kind: EntryKind = "secret", selection?: Selection): number {
+    return this.removals.untilProven(this.#snapshot(), kind, name, selection);
   }
 
   #snapshot(): Snapshot {
-    const [progress, shown, deadlines] = [
+    const [progress, shown, deadlines, owners] = [
       { ...this.#progress },
       structuredClone(this.#shown),
       new Map(this.deadlines),
+      new Map(this.owners),
     ];
     return {
       listedAt: progress.secret.at,
       listedAtMonotonic: progress.secret.at,
       secrets: (name: string) =>
         shown.secret.has(name)
-          ? [{ metadata: { isProd: shown.secret.get(name) }, deleteAt: deadlines.get(name) }]
+          ? (owners.get(name) ?? [undefined]).map((owner) => ({
+              owner,
+              metadata: { isProd: shown.secret.get(name) },
+              deleteAt: deadlines.get(name),
+            }))
           : [],
       file: (name: string) => (shown.file.has(name) ? {} : undefined),
       progress: (kind: EntryKind) =>

@@ -145,6 +145,20 @@ describe("several names of one key", () => {
   });
 });
 
+// Found by the simulation: the target kept its content, and the message named a secret that the
+// former spec named.
+test("a secret that the former spec named is no found one, although the annotations are lost", async () => {
+  await using scene = await SimulatedWorld.following(named("shop-a", "shop-b"), { one: "shop-a" });
+  await scene.stop();
+  scene.vault().lists(...named("shop-b"));
+  const annotations = { "vaultsync.dev/sources": null, "vaultsync.dev/versions": null };
+  scene.server.patch(SECRETS, { namespace: "shop", name: "db" }, { metadata: { annotations } });
+  scene.follow({}, { data: undefined, dataFrom: FIND });
+  await scene.replace();
+  await scene.settle();
+  expect(scene.outcome()).toBe("shop-b=vault shop-b@1, Synced");
+});
+
 describe("a secret that a stranger shares", () => {
   test("neither adds, replaces nor stops a key", async () => {
     await using scene = await finding(named("shop-one", "shop-two"), SUFFIX);

@@ -10,7 +10,8 @@ import { isServed } from "../reach.ts";
 import type { Origin } from "../simulated-vaults.ts";
 import { Violation, VAULTS, urlOf, type World } from "../world.ts";
 import type { ConnectionSpec } from "./spec-history.ts";
-import { isOfCluster, outputsOf, type Spec } from "./spec-items.ts";
+import { isTrustedOwner } from "./removals.ts";
+import { isOfCluster, type Item, outputsOf, type Spec } from "./spec-items.ts";
 import { contentOf, mergedInto, ownerOf } from "./target-write.ts";
 
 /**
@@ -47,10 +48,14 @@ export function checkExpiries(world: World): void {
     if (isUnverified(resource, target)) continue;
     const content = ownContent(resource, target);
     for (const { key, items } of outputsOf(spec)) {
-      const names = items.flatMap(({ source, version }) => (version === "latest" ? [source] : []));
+      const followed = items.filter(({ version }) => version === "latest");
       const expired = world.vaults
         .originsIn(content[key] ?? "")
-        .find((origin) => names.includes(origin.name) && hasExpired(world, vault, origin));
+        .find((origin) =>
+          followed.some(
+            (item) => item.source === origin.name && hasExpired(world, vault, item, origin),
+          ),
+        );
       if (!expired) continue;
       const owner = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
       throw new Violation(
@@ -74,12 +79,12 @@ function isUnverified(resource: KubeObject, { metadata }: KubeObject): boolean {
   return isMissing && target?.resourceVersion !== metadata.resourceVersion;
 }
 
-/** Returns the account and the vault that a resource follows reliably. */
+/** Returns the connection and the vault that a resource follows reliably. */
 function listedVault(
   world: World,
   { metadata: { namespace } }: KubeObject,
   spec: Spec,
-): { vault: string; account: string } | undefined {
+): { vault: string; connection: ConnectionSpec } | undefined {
   const connection = isOfCluster(spec)
     ? undefined
     : world.server.find(vaultConnectionKind, { namespace, name: spec.connectionRef.name });
@@ -87,9 +92,10 @@ function listedVault(
   const isListed =
     findCondition(conditions, "Ready")?.status === "True" &&
     !findCondition(conditions, "RemovalsHeld");
-  const { url, email: account, scope } = (connection?.["spec"] ?? {}) as ConnectionSpec;
+  const { url, scope } = (connection?.["spec"] ?? {}) as ConnectionSpec;
   const vault = VAULTS.find((name) => urlOf(name) === url);
-  return isListed && vault !== undefined && !scope ? { vault, account } : undefined;
+  if (!isListed || vault === undefined || scope) return undefined;
+  return { vault, connection: connection?.["spec"] as ConnectionSpec };
 }
 
 /** Returns the keys of an object that a resource owns or has merged into it. */
@@ -107,7 +113,8 @@ function ownContent(
 
 function hasExpired(
   world: World,
-  { vault, account }: { vault: string; account: string },
+  { vault, connection }: { vault: string; connection: ConnectionSpec },
+  item: Item,
   origin: Origin,
 ): boolean {
   const { vaults, clock, quietSince } = world;
@@ -118,7 +125,11 @@ function hasExpired(
     vaults.irregular.has(`${vault} ${owner} ${name}`)
   )
     return false;
-  if (vaults.list(vault, account).some(({ key_name }) => key_name === name)) return false;
+  // Another trusted owner's secret of the name does not replace it; a stranger's changes nothing.
+  const isListed = vaults
+    .list(vault, connection.email)
+    .some((entry) => entry.key_name === name && isTrustedOwner(connection, item, entry.owner));
+  if (isListed) return false;
   // On the monotonic clock.
   const ages = vaults
     .deadlinesOf(vault, name, owner)

@@ -1,3 +1,4 @@
+import type { Origin } from "../simulated-vaults.ts";
 import { vaultAt, Violation, type World } from "../world.ts";
 import type { ConnectionSpec } from "./spec-history.ts";
 import {
@@ -49,9 +50,10 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
   const known = specs.flatMap((each) =>
     history.recentConnections(namespace, each).map((connection) => ({ spec: each, connection })),
   );
+  const had = Object.values(was).flatMap((base64) => world.vaults.originsIn(base64));
   const isAnyGone = (items: (of: Spec) => readonly Item[]): boolean =>
     known.some((each) =>
-      items(each.spec).some((item) => isGone(world, kind, item, each.spec, each.connection)),
+      items(each.spec).some((item) => isGone(world, kind, item, each.spec, each.connection, had)),
     );
   for (const output of outputsOf(spec)) {
     const { key } = output;
@@ -68,7 +70,7 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
       output.absence === "found" &&
       specs.some((each) => ofSpec(each).some((other) => !isSameRule(other, output))) &&
       known.some(({ connection }) =>
-        output.items.some((item) => isMissing(world, kind, item, connection)),
+        output.items.some((item) => isMissing(world, kind, item, connection, had)),
       );
     if (isUnfound) continue;
     // What is made of all sources together is removed with any of them.
@@ -127,6 +129,7 @@ function isGone(
   item: Item,
   spec: Spec,
   connection: ConnectionSpec,
+  had: readonly Origin[],
 ): boolean {
   const { vaults, clock } = world;
   const vault = vaultAt(connection.url);
@@ -137,11 +140,20 @@ function isGone(
     .some((deadline) => deadline <= clock.now() + world.greatestSkewMs);
   if (isExpired && (whenRemoved === "Delete" || isOptional)) return true;
   if (whenMissing !== "Delete" && !isOptional) return false;
-  return isMissing(world, kind, item, connection);
+  return isMissing(world, kind, item, connection, had);
 }
 
-/** Reports whether the list of a connection lacks the source of an item, or may have lacked it. */
-function isMissing(world: World, kind: string, item: Item, connection: ConnectionSpec): boolean {
+/**
+ * Reports whether the list of a connection lacks the source of an item, or may have lacked it. What
+ * a stranger shares is not the source, unless the target has its bytes.
+ */
+function isMissing(
+  world: World,
+  kind: string,
+  item: Item,
+  connection: ConnectionSpec,
+  had: readonly Origin[],
+): boolean {
   if (hidesNames(connection)) return true;
   const { url, email } = connection;
   const { vaults, clock } = world;
@@ -156,10 +168,26 @@ function isMissing(world: World, kind: string, item: Item, connection: Connectio
             (entry) =>
               entry.key_name === item.source &&
               (from ?? entry.owner) === entry.owner &&
+              (isTrustedOwner(connection, item, entry.owner) || had.some(isOf(vault, entry))) &&
               hasMetadata(entry, metadata),
           );
   // Until shortly before it may have been missing.
   return !isListed || clock.monotonic() - vaults.changedAt(vault, item.source) < PROOF_MS;
+}
+
+const isOf =
+  (vault: string, entry: { readonly key_name: string; readonly owner: string }) =>
+  (origin: Origin): boolean =>
+    origin.vault === vault && origin.name === entry.key_name && origin.owner === entry.owner;
+
+/** Reports whether a connection uses the secrets of an owner for an item. */
+export function isTrustedOwner(
+  { email, trustedOwners = [], receive }: ConnectionSpec,
+  item: Item,
+  owner: string,
+): boolean {
+  const isAnyone = receive === "Anyone" && item.absence !== "found";
+  return isAnyone || [email, item.owner, ...trustedOwners].includes(owner);
 }
 
 /** Reports whether an entry has all of these values in its metadata. */

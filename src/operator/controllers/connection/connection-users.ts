@@ -1,19 +1,26 @@
 import type { EntryKind, Snapshot, Health, SnapshotChange } from "../../vault-client/connection.ts";
 
+/** Some of the entries of one name: by their owner, and by the metadata that a rule requests. */
+export interface Selection {
+  readonly owner?: string | undefined;
+  /** Id of a {@link MetadataRule}. */
+  readonly rule?: string | undefined;
+}
+
 /** The metadata that rules of resources request, of the entries whose names they match. */
 export interface MetadataRule {
   /** Equal for rules that request the same. */
   readonly id: string;
-  /** Reports whether the list has an entry of the name with this metadata. */
-  finds(snapshot: Snapshot): boolean;
+  /** Reports whether the list has an entry of the name, and of this owner, with this metadata. */
+  finds(snapshot: Snapshot, owner?: string): boolean;
 }
 
 /**
- * Knowledge about the names that resources refer to, apart from the lists. `rule` limits it to
- * those with a rule of this id.
+ * Knowledge about the names that resources refer to, apart from the lists. A selection limits it to
+ * the resources with a rule of this id, and that have or request the entry of this owner.
  */
 export interface RemovalFacts {
-  isReferenced(kind: EntryKind, name: string, rule?: string): boolean;
+  isReferenced(kind: EntryKind, name: string, selection?: Selection): boolean;
   /** Reports whether resources refer to any entry of this kind. */
   hasReferences(kind: EntryKind): boolean;
   /** Returns the rules whose regular expression matches the name. */
@@ -22,7 +29,7 @@ export interface RemovalFacts {
    * Reports whether a resource shows that it has the bytes of this entry: the entry was listed
    * before this connection was opened.
    */
-  wasServed(kind: EntryKind, name: string): boolean;
+  wasServed(kind: EntryKind, name: string, selection?: Selection): boolean;
   /**
    * Returns the deadline of an entry that was listed before this connection was opened, in
    * milliseconds since the epoch.
@@ -32,14 +39,14 @@ export interface RemovalFacts {
    * Reports whether a resource removes a key if this entry is gone: `isDue`, by the vault at its
    * deadline.
    */
-  removes(kind: EntryKind, name: string, isDue: boolean, rule?: string): boolean;
+  removes(kind: EntryKind, name: string, isDue: boolean, selection?: Selection): boolean;
   /**
    * Returns the names that rules of this id found before this connection was opened, as the targets
    * show.
    */
   claimedBy(kind: EntryKind, rule: string): ReadonlySet<string>;
   /** Returns the targets that an entry feeds. */
-  targetsOf(kind: EntryKind, name: string, rule?: string): Iterable<string>;
+  targetsOf(kind: EntryKind, name: string, selection?: Selection): Iterable<string>;
 }
 
 /** Callbacks of the client while a connection is open. */

@@ -1,4 +1,5 @@
 import type { EntryKind } from "../../vault-client/connection.ts";
+import type { Selection } from "./connection-users.ts";
 
 /**
  * The first list without a name: its number among the lists of its kind, and its arrival in
@@ -12,13 +13,13 @@ export interface Absence {
 }
 
 /**
- * The referenced names of one kind: listed ones and ones that disappeared; or the names that rules
- * with the same metadata lost.
+ * The referenced names of one kind: listed ones and ones that disappeared; or the names that are
+ * listed, but without an entry of one selection.
  */
 export class ListedNames {
   readonly kind: EntryKind;
-  /** Identifies the metadata that rules request; `undefined`: the names themselves. */
-  readonly rule: string | undefined;
+  /** `undefined`: the names themselves. */
+  readonly selection: Selection | undefined;
   readonly listed = new Set<string>();
   readonly absences = new Map<string, Absence>();
   /** Names that disappeared, and whose removal is not proven yet. */
@@ -33,9 +34,9 @@ export class ListedNames {
   /** Names that disappeared together with held ones, and whose keys no resource removes. */
   readonly spared = new Set<string>();
 
-  constructor(kind: EntryKind, rule?: string) {
+  constructor(kind: EntryKind, selection?: Selection) {
     this.kind = kind;
-    this.rule = rule;
+    this.selection = selection;
   }
 
   /** Records that the list has this name. */

@@ -23,9 +23,9 @@ describe("a rule that requests metadata", () => {
     expect(one.list(["n0"], [], { isProd: false })).toBe(0);
     expect(one.removals.isUnmatched("secret", "n0", RULE)).toBe(true);
     expect(one.untilProven("n0")).toEqual(Infinity);
-    expect(one.untilProven("n0", "secret", RULE)).toBe(2 * INTERVAL);
+    expect(one.untilProven("n0", "secret", { rule: RULE })).toBe(2 * INTERVAL);
     for (const _ of [1, 2]) one.list([], []);
-    expect(one.untilProven("n0", "secret", RULE)).toBe(0);
+    expect(one.untilProven("n0", "secret", { rule: RULE })).toBe(0);
     one.list(["n0"], []);
     expect(one.removals.isUnmatched("secret", "n0", RULE)).toBe(false);
   });
@@ -48,9 +48,9 @@ describe("a rule that requests metadata", () => {
   test("that no list was compared with begins its proof when it is asked for", () => {
     const one = alone();
     one.list(names(1), [], { isProd: false });
-    expect(one.untilProven("n0", "secret", RULE)).toBe(2 * INTERVAL);
+    expect(one.untilProven("n0", "secret", { rule: RULE })).toBe(2 * INTERVAL);
     for (const _ of [1, 2]) one.list([], []);
-    expect(one.untilProven("n0", "secret", RULE)).toBe(0);
+    expect(one.untilProven("n0", "secret", { rule: RULE })).toBe(0);
   });
 
   test("loses with the first list what it found before, as the targets show", () => {

@@ -1,3 +1,4 @@
+import { hasOwner } from "../../api/received-secrets.ts";
 import type {
   EntryKind,
   ListProgress,
@@ -6,10 +7,19 @@ import type {
 } from "../../vault-client/connection.ts";
 import { isPattern } from "../../vault-client/pattern.ts";
 import type { BlastLimit, BlastLimits, BlastMember, Losses } from "./blast-limit.ts";
-import { type Absence, ListedNames } from "./listed-names.ts";
-import type { MetadataRule, RemovalFacts } from "./connection-users.ts";
+import type { Absence, ListedNames } from "./listed-names.ts";
+import type { MetadataRule, RemovalFacts, Selection } from "./connection-users.ts";
+import { SelectedNames } from "./selected-names.ts";
 
 const ALWAYS = (): boolean => true;
+
+/** Returns the owners of the listed secrets of a name. */
+const ownersIn = (snapshot: Snapshot | undefined, name: string): readonly string[] =>
+  snapshot?.secrets(name).flatMap(({ owner }) => owner ?? []) ?? [];
+
+/** Reports whether the list has a secret of the name that belongs to this owner. */
+const isListedOf = (snapshot: Snapshot, name: string, owner: string): boolean =>
+  snapshot.secrets(name).some((record) => hasOwner(record, owner));
 
 /** An open connection whose lists are observed. */
 export interface RemovalsOptions {
@@ -48,11 +58,7 @@ export class Removals implements BlastMember, Disposable {
   readonly #options: RemovalsOptions;
   readonly #limit: BlastLimit;
   readonly #leave: () => void;
-  readonly #names: Readonly<Record<EntryKind, ListedNames>> = {
-    secret: new ListedNames("secret"),
-    file: new ListedNames("file"),
-  };
-  readonly #byRule = new Map<string, ListedNames>();
+  readonly #names = new SelectedNames();
   /** The kinds whose first list has not arrived, if an earlier client held removals. */
   readonly #unlisted: Set<EntryKind>;
   /** Counts, until the names change. */
@@ -108,9 +114,7 @@ export class Removals implements BlastMember, Disposable {
   /** Forgets names that no resource refers to any more. */
   prune(): void {
     const { facts } = this.#options;
-    for (const names of this.#groups())
-      names.prune((name) => facts.isReferenced(names.kind, name, names.rule));
-    for (const [id, { absences }] of this.#byRule) if (absences.size === 0) this.#byRule.delete(id);
+    this.#names.prune((...name) => facts.isReferenced(...name));
     this.#changed();
   }
 
@@ -125,18 +129,18 @@ export class Removals implements BlastMember, Disposable {
 
   /** A user confirmed the removals that are held. */
   confirm(): void {
-    for (const names of this.#groups()) names.confirm();
+    for (const names of this.#names.all()) names.confirm();
     this.#changed();
   }
 
   hold(): boolean {
-    const isMore = this.#groups().filter((names) => names.hold(this.#removes(names)));
+    const isMore = this.#names.all().filter((names) => names.hold(this.#removes(names)));
     this.#changed();
     return isMore.length > 0;
   }
 
   losses(): Losses {
-    for (const names of this.#groups()) {
+    for (const names of this.#names.all()) {
       const progress = this.#options.snapshot()?.progress(names.kind);
       if (names.settle((absence) => progress === undefined || this.#isPending(absence, progress)))
         this.#changed();
@@ -154,13 +158,14 @@ export class Removals implements BlastMember, Disposable {
 
   /**
    * Returns how much longer a name must be absent, in milliseconds, to count as deleted; 0 if it
-   * does. One failed list is no evidence; several within a second are none either. With `rule`, the
-   * name is listed and must lack the metadata that the rule requests.
+   * does. One failed list is no evidence; several within a second are none either. With a
+   * `selection`, the name may be listed, but the list of `snapshot` has no such entry of it.
    */
-  untilProven(snapshot: Snapshot, kind: EntryKind, name: string, rule?: string): number {
+  untilProven(snapshot: Snapshot, kind: EntryKind, name: string, selection?: Selection): number {
     const progress = snapshot.progress(kind);
-    const absence = this.#absence(kind, name, rule, progress);
-    if (absence === undefined || progress === undefined) return Number.POSITIVE_INFINITY;
+    if (progress === undefined) return Number.POSITIVE_INFINITY;
+    const absence = this.#absence(kind, name, selection, progress);
+    if (absence === undefined) return Number.POSITIVE_INFINITY;
     const left = this.#ownProof(absence, progress);
     if (left > 0 || this.#isCounted(absence, progress)) return left;
     this.#limit.listSoon(absence.at);
@@ -172,7 +177,7 @@ export class Removals implements BlastMember, Disposable {
    * more.
    */
   isUnmatched(kind: EntryKind, name: string, rule: string): boolean {
-    return this.#byRule.get(`${kind} ${rule}`)?.absences.has(name) ?? false;
+    return this.#names.isUnmatched(kind, name, rule);
   }
 
   /** Ends the observation. */
@@ -182,17 +187,19 @@ export class Removals implements BlastMember, Disposable {
 
   #reconsider(): void {
     this.#isOutdated = false;
-    for (const names of this.#groups()) names.reconsider(this.#removes(names));
+    for (const names of this.#names.all()) names.reconsider(this.#removes(names));
     this.#changed();
   }
 
-  #removes({ kind, rule }: ListedNames): (name: string, isDue: boolean) => boolean {
-    return (name, isDue) => this.#options.facts.removes(kind, name, isDue, rule);
+  #removes({ kind, selection }: ListedNames): (name: string, isDue: boolean) => boolean {
+    return (name, isDue) => this.#options.facts.removes(kind, name, isDue, selection);
   }
 
   #countHeld(): number {
     return new Set(
-      this.#groups().flatMap((names) => names.unconfirmed().map((name) => `${names.kind} ${name}`)),
+      this.#names
+        .all()
+        .flatMap((names) => names.unconfirmed().map((name) => `${names.kind} ${name}`)),
     ).size;
   }
 
@@ -219,53 +226,91 @@ export class Removals implements BlastMember, Disposable {
     };
     for (const name of changed) {
       if (isPattern(name)) continue;
-      if (isListed(name)) this.#names[kind].found(name);
-      else this.#names[kind].missed(name, absenceOf(name), () => facts.wasServed(kind, name));
-      for (const rule of facts.rulesOf(kind, name)) {
-        const names = this.#namesOf(kind, rule.id);
+      if (isListed(name)) this.#names.ofKind(kind).found(name);
+      else
+        this.#names.ofKind(kind).missed(name, absenceOf(name), () => facts.wasServed(kind, name));
+      const rules = [...facts.rulesOf(kind, name)];
+      for (const rule of rules) {
+        const names = this.#names.of(kind, { rule: rule.id });
         // What the list lacks is among the names of its kind.
         if (!isListed(name) || rule.finds(snapshot)) names.forget(name);
         else if (wasFound(rule, name)) names.missed(name, () => unannounced, ALWAYS);
       }
+      if (kind === "secret") this.#observeOwners(name, snapshot, rules, unannounced);
     }
   }
 
-  /** Reports whether the vault had announced the removal of an entry that a list lacks. */
-  #isDue(kind: EntryKind, name: string, { listedAt }: Snapshot): boolean {
-    if (kind === "file") return false;
-    const before = this.#before?.secrets(name).map(({ deleteAt }) => deleteAt) ?? [
-      this.#options.facts.deadlineOf(kind, name),
-    ];
-    return before.some((deleteAt) => deleteAt !== undefined && deleteAt <= listedAt);
-  }
-
-  #namesOf(kind: EntryKind, rule: string | undefined): ListedNames {
-    if (rule === undefined) return this.#names[kind];
-    const id = `${kind} ${rule}`;
-    const names = this.#byRule.get(id) ?? new ListedNames(kind, rule);
-    this.#byRule.set(id, names);
-    return names;
-  }
-
-  #groups(): readonly ListedNames[] {
-    return [this.#names.secret, this.#names.file, ...this.#byRule.values()];
+  /**
+   * Processes the owners of the listed secrets of a name: an entry of one of them may disappear, or
+   * lose its metadata, while another one is still there.
+   */
+  #observeOwners(
+    name: string,
+    snapshot: Snapshot,
+    rules: readonly MetadataRule[],
+    unannounced: Absence,
+  ): void {
+    const before = this.#before;
+    const owners = new Set([...ownersIn(before, name), ...ownersIn(snapshot, name)]);
+    const isUsed = (selection: Selection) => () =>
+      this.#options.facts.isReferenced("secret", name, selection);
+    for (const owner of owners) {
+      const isListed = isListedOf(snapshot, name, owner);
+      if (isListed) this.#names.found("secret", name, { owner });
+      else if (snapshot.secrets(name).length > 0)
+        this.#names
+          .of("secret", { owner })
+          .missed(
+            name,
+            () => ({ ...unannounced, isDue: this.#isDue("secret", name, snapshot, owner) }),
+            isUsed({ owner }),
+          );
+      for (const rule of rules) {
+        const selection = { owner, rule: rule.id };
+        if (!isListed || rule.finds(snapshot, owner)) this.#names.found("secret", name, selection);
+        else if (before !== undefined && rule.finds(before, owner))
+          this.#names.of("secret", selection).missed(name, () => unannounced, isUsed(selection));
+      }
+    }
   }
 
   /**
-   * Returns the absence of a name. If a rule is so new that no list was compared with it, its
-   * absence begins now.
+   * Reports whether the vault had announced the removal of an entry, of this owner if one is given,
+   * that a list lacks.
+   */
+  #isDue(kind: EntryKind, name: string, { listedAt }: Snapshot, owner?: string): boolean {
+    if (kind === "file") return false;
+    const before = this.#before
+      ?.secrets(name)
+      .filter((record) => owner === undefined || record.owner === owner)
+      .map(({ deleteAt }) => deleteAt) ?? [this.#options.facts.deadlineOf(kind, name)];
+    return before.some((deleteAt) => deleteAt !== undefined && deleteAt <= listedAt);
+  }
+
+  /**
+   * Returns the absence of a name. If no list was compared with the selection, because its resource
+   * or its rule is new, its absence begins now.
    */
   #absence(
     kind: EntryKind,
     name: string,
-    rule: string | undefined,
-    progress: ListProgress | undefined,
+    selection: Selection | undefined,
+    progress: ListProgress,
   ): Absence | undefined {
-    const { absences } = this.#namesOf(kind, rule);
-    const known = absences.get(name);
-    if (known !== undefined || rule === undefined || progress === undefined) return known;
+    const known = this.#names.absence(kind, name, selection);
+    if (known !== undefined || selection === undefined) return known;
     const absence = { list: progress.lists, at: progress.at, isDue: false };
-    absences.set(name, absence);
+    const names = this.#names.of(kind, selection);
+    names.missed(
+      name,
+      () => absence,
+      () => this.#options.facts.wasServed(kind, name, selection),
+    );
+    this.#changed();
+    if (names.gone.has(name) && this.held === 0) {
+      this.#limit.check(this);
+      if (this.held > 0) this.#options.onHeld();
+    }
     return absence;
   }
 
@@ -309,14 +354,14 @@ export class Removals implements BlastMember, Disposable {
     const { facts } = this.#options;
     const [lost, lostTargets, targets] = [new Set<string>(), new Set<string>(), new Set<string>()];
     let names = 0;
-    for (const group of this.#groups()) {
-      const { kind, rule } = group;
+    for (const group of this.#names.all()) {
+      const { kind, selection } = group;
       for (const name of group.lost()) {
         lost.add(`${kind} ${name}`);
-        for (const target of facts.targetsOf(kind, name, rule)) lostTargets.add(target);
+        for (const target of facts.targetsOf(kind, name, selection)) lostTargets.add(target);
       }
-      // Names that a rule lost are still listed.
-      if (rule !== undefined) continue;
+      // Names without an entry of a selection are still listed.
+      if (selection !== undefined) continue;
       const all = [...group.listed, ...group.lost()];
       names += all.length;
       for (const name of all) for (const target of facts.targetsOf(kind, name)) targets.add(target);

@@ -1,7 +1,7 @@
 import { claimedNames, findItems, foundName, metadataRule } from "../../sync/find-items.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Find } from "../../sync/sync-resource.ts";
-import { reportedName, reportedNames } from "../../sync/sync-status.ts";
+import { reportedFinds, reportedName } from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
@@ -33,13 +33,13 @@ export function findSources(input: Listed, state: TargetState): Observed | Ready
   // An object that is handed over has no annotations to lose.
   const isLost =
     state.state === "owned" && state.annotationsCorrupted && state.adoption === undefined;
-  // Listed, but not because the vault lacks its metadata now: it is not for an edit of the rule to
-  // decide.
+  // Not because a stranger shares the name, and not because the vault lacks its metadata now: it is
+  // not for an edit of the rule to decide about those.
   const isListed = (find: Find, name: string): boolean => {
     const rule = metadataRule(find);
     const isUnmatched =
       rule !== undefined && access.removals.isUnmatched(source.entries, name, rule);
-    return source.isListed(snapshot, name) && !isUnmatched;
+    return source.isListed(snapshot, name, { trust: access }) && !isUnmatched;
   };
   const found = findItems(resource, {
     now: (find) =>
@@ -51,7 +51,7 @@ export function findSources(input: Listed, state: TargetState): Observed | Ready
         ? claimedNames(find, state.synced, (name) => isListed(find, name))
         : []),
       // A status is all that is known if the annotations of the target are lost.
-      ...(isLost ? reportedNames(before) : []),
+      ...(isLost ? reportedFinds(before, find) : []),
     ],
     served: (key) =>
       state.state === "owned" && !isLost

@@ -1,16 +1,17 @@
+import { hasOwner } from "../../api/received-secrets.ts";
 import { claimedNames, matchesName, metadataRule } from "../../sync/find-items.ts";
 import type { Find, SyncResource } from "../../sync/sync-resource.ts";
 import {
   readStatus,
   removesWhenGone,
   reportedDeadline,
-  reportedNames,
+  reportedFinds,
   showsServed,
   type SyncStatus,
 } from "../../sync/sync-status.ts";
-import { targetState } from "../../sync/target.ts";
+import { isOfEntry, type SyncedKey, targetState } from "../../sync/target.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
-import type { MetadataRule, RemovalFacts } from "../connection/connection-users.ts";
+import type { MetadataRule, RemovalFacts, Selection } from "../connection/connection-users.ts";
 import type { ReferenceIndex } from "./reference-index.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import type { SyncedKind } from "./sync-reconciler.ts";
@@ -29,19 +30,28 @@ interface Resources {
 
 /**
  * Returns the keys of the resources that refer to a name: all, or those with a rule of this id that
- * matches the name.
+ * matches the name, and that have or request the entry of this owner.
  */
 function usersOf(
-  { references }: Resources,
+  resources: Resources,
   connection: string,
   kind: EntryKind,
   name: string,
-  rule?: string,
+  { rule, owner }: Selection = {},
 ): readonly string[] {
-  const keys = [...references.ofName(connection, syncKindOf[kind], name)];
-  if (rule === undefined) return keys;
+  const { references } = resources;
   const isOf = (find: Find): boolean => metadataRule(find) === rule && matchesName(find, name);
-  return keys.filter((key) => references.get(key)?.rules?.some(isOf) === true);
+  const keys = [...references.ofName(connection, syncKindOf[kind], name)].filter(
+    (key) => rule === undefined || references.get(key)?.rules?.some(isOf) === true,
+  );
+  if (owner === undefined) return keys;
+  return keys.filter((key) =>
+    reported(resources, [key]).some(
+      ({ resource }) =>
+        resource.items.some((item) => item.source === name && hasOwner(item, owner)) ||
+        claimsOf(resources, resource).some((claim) => isOfEntry(claim, name, owner)),
+    ),
+  );
 }
 
 /** Returns the rules for a name by id. */
@@ -57,7 +67,10 @@ function rulesOf(
     for (const find of references.get(key)?.rules ?? []) {
       const id = metadataRule(find);
       if (id === undefined || rules.has(id) || !matchesName(find, name)) continue;
-      rules.set(id, { id, finds: (snapshot) => source.hasMetadata(snapshot, name, find) });
+      rules.set(id, {
+        id,
+        finds: (snapshot, owner) => source.isListed(snapshot, name, { owner, find }),
+      });
     }
   }
   return rules.values();
@@ -103,14 +116,21 @@ function claimedBy(
     [...references.ofConnection(connection)].filter(isUser),
   )) {
     const state = targetState(resource, targets.metadata(resource));
-    const shown = status.observedGeneration === resource.generation ? reportedNames(status) : [];
+    const isShown = status.observedGeneration === resource.generation;
     for (const find of resource.finds) {
       if (metadataRule(find) !== rule) continue;
+      const shown = isShown ? reportedFinds(status, find) : [];
       const found = state.state === "owned" ? claimedNames(find, state.synced, () => true) : shown;
       for (const name of found) names.add(name);
     }
   }
   return names;
+}
+
+/** Returns what the target of a resource claims to have. */
+function claimsOf({ targets }: Resources, resource: SyncResource): readonly SyncedKey[] {
+  const state = targetState(resource, targets.metadata(resource));
+  return state.state === "owned" ? [...state.synced.values()] : [];
 }
 
 /**
@@ -127,32 +147,32 @@ function isClaimed({ targets }: Resources, resource: SyncResource, name: string)
 /** Returns what the resources of a connection refer to and show. */
 export function removalFactsOf(resources: Resources, connection: string): RemovalFacts {
   const { references } = resources;
-  const users = (kind: EntryKind, name: string, rule?: string): Generator<Reported> =>
-    reported(resources, usersOf(resources, connection, kind, name, rule));
+  const users = (kind: EntryKind, name: string, selection?: Selection): Generator<Reported> =>
+    reported(resources, usersOf(resources, connection, kind, name, selection));
   const claimOf = (resource: SyncResource, name: string) => () =>
     isClaimed(resources, resource, name);
   return {
-    isReferenced: (kind, name, rule) =>
-      rule === undefined
+    isReferenced: (kind, name, selection) =>
+      selection === undefined
         ? references.ofName(connection, syncKindOf[kind], name).size > 0
-        : usersOf(resources, connection, kind, name, rule).length > 0,
+        : usersOf(resources, connection, kind, name, selection).length > 0,
     hasReferences: (kind) => references.sourcesOf(connection, syncKindOf[kind]).size > 0,
     rulesOf: (kind, name) => rulesOf(resources, connection, kind, name),
-    wasServed: (kind, name) =>
-      users(kind, name).some(({ resource, status }) =>
+    wasServed: (kind, name, selection) =>
+      users(kind, name, selection).some(({ resource, status }) =>
         showsServed(resource, status, name, claimOf(resource, name)),
       ),
     deadlineOf: (kind, name) =>
       users(kind, name)
         .map(({ status }) => reportedDeadline(status, name))
         .find((deadline) => deadline !== undefined),
-    removes: (kind, name, isDue, rule) =>
-      users(kind, name, rule).some(({ resource, status }) =>
+    removes: (kind, name, isDue, selection) =>
+      users(kind, name, selection).some(({ resource, status }) =>
         removesWhenGone(resource, status, name, isDue, claimOf(resource, name)),
       ),
     claimedBy: (kind, rule) => claimedBy(resources, connection, syncKindOf[kind], rule),
-    targetsOf: (kind, name, rule) =>
-      usersOf(resources, connection, kind, name, rule).flatMap(
+    targetsOf: (kind, name, selection) =>
+      usersOf(resources, connection, kind, name, selection).flatMap(
         (key) => references.get(key)?.target ?? [],
       ),
   };

@@ -48,7 +48,8 @@ function rememberedOf(
   const { before, access, snapshot, state } = input;
   const synced = state.state === "owned" ? state.synced.get(item.id) : undefined;
   const served = before.connection === access.id ? earlierItem(before, item)?.version : undefined;
-  const isListed = isListedUnfound(input, item);
+  const owner = ownerOfBytes(input, item, synced);
+  const isListed = isListedUnfound(input, item, owner);
   const isOther = isListed || isOfOtherOwner(input, item, synced);
   return {
     synced,
@@ -58,10 +59,12 @@ function rememberedOf(
     sameName: synced !== undefined && isOfName(input, item, synced),
     isOfOtherVault: synced !== undefined && !isFromVault(synced, access.vault),
     deleteAt: isOther ? undefined : knownDeadline(input, listed, item),
-    missingSince: snapshot.missingSince(item.source, item.owner),
+    missingSince: snapshot.missingSince(item.source, owner),
     isListed,
-    provenInMs: provenInMs(input, item, isListed),
+    isGone: owner !== undefined && !isFound(input, item, owner),
+    provenInMs: provenInMs(input, item, owner, isListed),
     held: access.removals.held > 0,
+    ofOwner: isListed ? undefined : ownerText(input, item, owner),
     list: listText(input),
     near: nearOf(input, item),
   };
@@ -70,6 +73,27 @@ function rememberedOf(
 /** Returns the owner of the entry that the last status shows for an item. */
 const lastOwner = ({ before, access }: Observed, item: SyncItem): string =>
   earlierItem(before, item)?.owner ?? access.account;
+
+/**
+ * Returns the owner of the entry that an item refers to. If the spec names none, the entry is what
+ * the target has bytes of, or had until their deadline; its owner is known if the status or the
+ * connection names it.
+ */
+function ownerOfBytes(
+  input: Observed,
+  item: SyncItem,
+  synced: SyncedKey | undefined,
+): string | undefined {
+  if (item.owner !== undefined) return item.owner;
+  if (synced === undefined) {
+    const isRemoved = earlierItem(input.before, item)?.deleteAt !== undefined;
+    return isRemoved ? lastOwner(input, item) : undefined;
+  }
+  const { vault, account } = input.access;
+  return [lastOwner(input, item), account].find(
+    (owner) => synced.source === sourceId(vault, item.source, owner),
+  );
+}
 
 /** Reports whether the target, or the last status, has an entry of another owner than the spec. */
 function isOfOtherOwner(input: Observed, item: SyncItem, synced: SyncedKey | undefined): boolean {
@@ -96,11 +120,14 @@ function knownDeadline(
   return isFollowed ? earlierItem(before, item)?.deleteAt : undefined;
 }
 
+/** Reports whether the list has the entry of an item, with the metadata that its rule requests. */
+const isFound = ({ source, snapshot }: Observed, item: SyncItem, owner?: string): boolean =>
+  source.isListed(snapshot, item.source, { owner, find: item.foundBy });
+
 /** Reports whether the list has an entry that the rule of an item does not find any more. */
-function isListedUnfound({ source, snapshot }: Observed, item: SyncItem): boolean {
-  const { foundBy } = item;
-  if (foundBy === undefined || !source.isListed(snapshot, item.source)) return false;
-  return !source.hasMetadata(snapshot, item.source, foundBy);
+function isListedUnfound(input: Observed, item: SyncItem, owner: string | undefined): boolean {
+  const { source, snapshot } = input;
+  return source.isListed(snapshot, item.source, { owner }) && !isFound(input, item, owner);
 }
 
 /**
@@ -108,13 +135,30 @@ function isListedUnfound({ source, snapshot }: Observed, item: SyncItem): boolea
  * list is outdated: the name may be back, and the target may have it from another leader.
  */
 function provenInMs(
-  { source, access, snapshot }: Observed,
-  { source: name, foundBy }: SyncItem,
+  input: Observed,
+  item: SyncItem,
+  owner: string | undefined,
   isListed: boolean,
 ): number | undefined {
+  const { source, access, snapshot } = input;
   if (access.stale !== undefined) return undefined;
-  const rule = isListed && foundBy !== undefined ? metadataRule(foundBy) : undefined;
-  return access.removals.untilProven(snapshot, source.entries, name, rule);
+  if (isFound(input, item, owner)) return Number.POSITIVE_INFINITY;
+  const rule = isListed && item.foundBy !== undefined ? metadataRule(item.foundBy) : undefined;
+  const selection = source.isListed(snapshot, item.source) ? { owner, rule } : undefined;
+  return access.removals.untilProven(snapshot, source.entries, item.source, selection);
+}
+
+/**
+ * Returns the owner in a message about a missing entry, if another owner's entry of the name is
+ * listed. Users of a ClusterVaultConnection need not know its account.
+ */
+function ownerText(
+  { source, snapshot, resource: { connection }, access: { account } }: Observed,
+  item: SyncItem,
+  owner: string | undefined,
+): string | undefined {
+  if (!source.isListed(snapshot, item.source)) return undefined;
+  return connection.kind === "ClusterVaultConnection" && owner === account ? undefined : owner;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { vaultSecretKind } from "../../api/kinds.ts";
-import { isOwn, isTrusted, isUntrusted } from "../../api/received-secrets.ts";
+import { hasOwner, isOwn, isTrusted, isUntrusted } from "../../api/received-secrets.ts";
 import { hasMetadata } from "../../sync/find-items.ts";
 import { parseSecret } from "../../sync/parse-secret.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
@@ -23,9 +23,15 @@ export const secretSource = (moreTypes: readonly string[] = []): SourceKind => (
         ? []
         : [{ name, own: records.some((record) => isOwn(record, access)) }];
     }),
-  isListed: (snapshot, name) => snapshot.secrets(name).length > 0,
-  hasMetadata: (snapshot, name, find) =>
-    snapshot.secrets(name).some((record) => hasMetadata(record.metadata, find)),
+  isListed: (snapshot, name, { owner, trust, find } = {}) =>
+    snapshot
+      .secrets(name)
+      .some(
+        (record) =>
+          (owner === undefined || hasOwner(record, owner)) &&
+          (trust === undefined || isTrusted(record, trust)) &&
+          hasMetadata(record.metadata, find),
+      ),
   changed: ({ secrets }) => secrets,
   candidates: (snapshot, item, access) => {
     const { connection, vault } = access;

@@ -1,3 +1,4 @@
+import type { Trust } from "../../api/received-secrets.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import type { FoundName } from "../../sync/find-items.ts";
 import type { ParsedResource } from "../../sync/parse-resource.ts";
@@ -5,6 +6,13 @@ import type { Candidate } from "../../sync/resolve.ts";
 import type { Find, SyncItem } from "../../sync/sync-resource.ts";
 import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
+
+/** Entries of one owner, of creators whom a connection trusts, with the metadata of a rule. */
+interface EntryFilter {
+  readonly owner?: string | undefined;
+  readonly trust?: Trust;
+  readonly find?: Find | undefined;
+}
 
 /** The differences between VaultSecrets and VaultFiles; everything else is shared. */
 export interface SourceKind {
@@ -23,10 +31,8 @@ export interface SourceKind {
    * whom the connection trusts.
    */
   names(snapshot: Snapshot, find: Find, access: OpenConnection): readonly FoundName[];
-  /** Reports whether the list has an entry of this name, whatever a rule requests of it. */
-  isListed(snapshot: Snapshot, name: string): boolean;
-  /** Reports whether the list has an entry of this name with the metadata that a rule requests. */
-  hasMetadata(snapshot: Snapshot, name: string, find: Find): boolean;
+  /** Reports whether the list has an entry of this name, and of this kind. */
+  isListed(snapshot: Snapshot, name: string, of?: EntryFilter): boolean;
   /** Returns the changed names of this kind. */
   changed(change: SnapshotChange): ReadonlySet<string>;
   /** Returns the listed entries that have the name of the item, each with the way to read it. */

@@ -1,0 +1,243 @@
+import { describe, expect, test } from "vitest";
+import { ACCOUNT } from "../../lab/simulated/simulated-vault.ts";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
+import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
+
+type Listed = Partial<SecretRecord>;
+
+const EVE = "eve@example.com";
+const DBA = "dba@example.com";
+const prod = { environment_type: "prod" };
+const DELETE = { target: { whenMissing: "Delete" } };
+const FIND: Record<string, unknown> = {
+  data: undefined,
+  dataFrom: [{ find: { name: { regexp: "^b" } } }],
+};
+const FIND_PROD: Record<string, unknown> = {
+  data: undefined,
+  dataFrom: [{ find: { metadata: prod } }],
+};
+
+const own = (name: string, more: Listed = {}): Listed => ({ name, owner: ACCOUNT, ...more });
+const from = (owner: string, name: string, more: Listed = {}): Listed => ({
+  name,
+  owner,
+  shared: true,
+  version: 7,
+  ...more,
+});
+
+/** The vault lists these secrets from now on, for this time in milliseconds. */
+async function list(world: SimulatedWorld, listed: readonly Listed[], forMs = 0): Promise<string> {
+  world.vault().lists(...listed);
+  await world.settle(forMs);
+  return world.outcome();
+}
+
+const keys = (world: SimulatedWorld): string[] => Object.keys(world.target()?.data ?? {}).sort();
+const message = (world: SimulatedWorld): string => world.condition("Ready")?.message ?? "";
+
+describe("a secret that is gone while a stranger shares another one of its name", () => {
+  test("keeps its key, and the message names whose secret is missing", async () => {
+    await using world = await SimulatedWorld.following([own("a"), own("b")], {
+      one: "a",
+      two: "b",
+    });
+    expect(await list(world, [own("a", { version: 2 }), from(EVE, "b")], 300_000)).toBe(
+      "one=vault a@2 two=vault b@1, SourceMissing",
+    );
+    expect(message(world)).toContain(`b of ${ACCOUNT} is not in the list of ${ACCOUNT}`);
+  });
+
+  test.each<[string, Record<string, unknown>, Listed, Listed]>([
+    ["named", {}, {}, {}],
+    ["found", FIND, {}, {}],
+    ["found by metadata that the other one has", FIND_PROD, { metadata: prod }, { metadata: prod }],
+    ["found by metadata that the other one lacks", FIND_PROD, { metadata: prod }, {}],
+  ])("loses its key on proof with whenMissing: Delete: %s", async (_, spec, mine, others) => {
+    const [a, b] = [own("ba", mine), own("bb", mine)];
+    await using world = await SimulatedWorld.following(
+      [a, b],
+      { ba: "ba", bb: "bb" },
+      { ...spec, ...DELETE },
+    );
+    const eve = from(EVE, "bb", others);
+    expect(await list(world, [a, b, eve])).toBe("ba=vault ba@1 bb=vault bb@1, Synced");
+    await list(world, [a, eve], 100_000);
+    expect(keys(world)).toEqual(["ba", "bb"]);
+    await world.replace();
+    await world.settle(100_000);
+    expect(keys(world)).toEqual(["ba", "bb"]);
+    await world.settle(200_000);
+    expect(keys(world)).toEqual(["ba"]);
+  });
+
+  test.each<[string, Record<string, unknown>, Listed, Listed]>([
+    ["named", {}, {}, {}],
+    ["found by metadata that the other one has", FIND_PROD, { metadata: prod }, { metadata: prod }],
+    ["found by metadata that the other one lacks", FIND_PROD, { metadata: prod }, {}],
+  ])("loses its key at its delete_time: %s", async (_, spec, mine, others) => {
+    await using world = await SimulatedWorld.following([], { ba: "ba", bb: "bb" }, spec);
+    const [a, eve] = [own("ba", mine), from(EVE, "bb", others)];
+    const due = own("bb", { ...mine, deleteAt: world.clock.now() + 60_000 });
+    expect(await list(world, [a, due, eve], 40_000)).toBe("ba=vault ba@1 bb=vault bb@1, Synced");
+    await world.settle(21_000);
+    expect(world.outcome()).toBe("ba=vault ba@1, SourceRemoved");
+  });
+
+  test("keeps its key if it is back in time, however often the other one comes and goes", async () => {
+    const eve = from(EVE, "b");
+    await using world = await SimulatedWorld.following(
+      [own("a"), own("b")],
+      { a: "a", b: "b" },
+      DELETE,
+    );
+    for (let round = 0; round < 3; round += 1) {
+      await list(world, [own("a"), eve], 60_000);
+      await list(world, [own("a")], 50_000);
+      await list(world, [own("a"), own("b"), eve], 60_000);
+    }
+    expect(world.outcome()).toBe("a=vault a@1 b=vault b@1, Synced");
+  });
+
+  test("loses its key although the other one comes and goes", async () => {
+    await using world = await SimulatedWorld.following(
+      [own("a"), own("b")],
+      { a: "a", b: "b" },
+      DELETE,
+    );
+    for (let round = 0; round < 4; round += 1) {
+      await list(world, [own("a"), from(EVE, "b")], 60_000);
+      await list(world, [own("a")], 60_000);
+    }
+    expect(keys(world)).toEqual(["a"]);
+  });
+
+  test("keeps its key when its rule changes in anything but its name", async () => {
+    await using world = await SimulatedWorld.following([own("ba"), own("bb")], {}, FIND);
+    await list(world, [own("ba"), from(EVE, "bb")]);
+    world.follow({}, { data: undefined, dataFrom: [{ find: { name: { regexp: "^b[ab]$" } } }] });
+    await world.settle();
+    expect(world.outcome()).toBe("ba=vault ba@1 bb=vault bb@1, SourceMissing");
+  });
+});
+
+describe("a secret that lost the metadata of its rule", () => {
+  test("loses its key although a stranger shares one with the metadata", async () => {
+    const [a, b] = [own("a", { metadata: prod }), own("b", { metadata: prod })];
+    await using world = await SimulatedWorld.following([a, b], {}, { ...FIND_PROD, ...DELETE });
+    const eve = from(EVE, "b", { metadata: prod });
+    await list(world, [a, b, eve]);
+    await list(world, [a, own("b", { version: 2 }), eve], 60_000);
+    expect(world.outcome()).toBe("a=vault a@1 b=vault b@1, SourceMissing");
+    expect(message(world)).toContain("b no longer has the metadata that dataFrom[0] requests");
+    // The proof continues under a rule that is edited.
+    world.follow(
+      {},
+      {
+        data: undefined,
+        dataFrom: [{ find: { metadata: prod, name: { regexp: "^[ab]" } } }],
+        ...DELETE,
+      },
+    );
+    await world.settle();
+    expect(keys(world)).toEqual(["a", "b"]);
+    await world.settle(180_000);
+    expect(world.outcome()).toBe("a=vault a@1, Synced");
+  });
+});
+
+describe("a reference that names the owner", () => {
+  const data = { one: { key: "s", owner: DBA }, two: "t" };
+
+  test("loses its key when that owner's secret is gone while others have one of the name", async () => {
+    await using world = await SimulatedWorld.following(
+      [from(DBA, "s"), own("s"), own("t")],
+      data,
+      DELETE,
+    );
+    expect(world.outcome()).toBe("one=vault s@7 two=vault t@1, Synced");
+    await list(world, [own("s"), from(EVE, "s"), own("t")], 100_000);
+    expect(keys(world)).toEqual(["one", "two"]);
+    expect(message(world)).toContain(`s of ${DBA} is not in the list of ${ACCOUNT}`);
+    await world.settle(100_000);
+    expect(world.outcome()).toBe("two=vault t@1, SourceMissing");
+  });
+
+  test("keeps its key if the secret is back in time", async () => {
+    await using world = await SimulatedWorld.following(
+      [from(DBA, "s"), own("s"), own("t")],
+      data,
+      DELETE,
+    );
+    for (let round = 0; round < 4; round += 1) {
+      await list(world, [own("s"), own("t")], 100_000);
+      await list(world, [from(DBA, "s"), own("s"), own("t")], 60_000);
+    }
+    expect(world.outcome()).toBe("one=vault s@7 two=vault t@1, Synced");
+  });
+});
+
+describe("a secret whose owner is not trusted any more", () => {
+  test.each<[string, Record<string, unknown>]>([
+    ["named", {}],
+    ["found", FIND],
+  ])("keeps its key while a stranger shares its name: %s", async (_, spec) => {
+    await using world = await SimulatedWorld.following(
+      [],
+      { ba: "ba", bb: "bb" },
+      { ...spec, ...DELETE },
+    );
+    world.connect("vault", { trustedOwners: [DBA] });
+    expect(await list(world, [own("ba"), from(DBA, "bb")])).toBe(
+      "ba=vault ba@1 bb=vault bb@7, Synced",
+    );
+    world.connect("vault");
+    await list(world, [own("ba"), from(DBA, "bb"), from(EVE, "bb")], 600_000);
+    expect(world.outcome()).toBe("ba=vault ba@1 bb=vault bb@7, SourceMissing");
+  });
+});
+
+describe("many secrets that are gone together while a stranger shares others of their names", () => {
+  const names = Array.from({ length: 20 }, (_, at) => `b${10 + at}`);
+
+  test("are held, also after a restart", async () => {
+    const mine = names.map((name) => own(name));
+    const eves = names.map((name) => from(EVE, name));
+    await using world = await SimulatedWorld.following(
+      [...mine, ...eves],
+      {},
+      { ...FIND, ...DELETE },
+    );
+    await list(world, eves, 300_000);
+    expect(keys(world)).toEqual(names);
+    expect(message(world)).toContain("too many names disappeared together");
+    await world.replace();
+    await world.settle(300_000);
+    expect(keys(world)).toEqual(names);
+  });
+
+  test("are held if they were gone while no operator ran", async () => {
+    const mine = names.map((name) => own(name));
+    const eves = names.map((name) => from(EVE, name));
+    await using world = await SimulatedWorld.following(mine, {}, { ...FIND, ...DELETE });
+    await world.stop();
+    world.vault().lists(...eves);
+    await world.replace();
+    await world.settle(300_000);
+    expect(keys(world)).toEqual(names);
+    expect(message(world)).toContain("too many names disappeared together");
+  });
+
+  test("are not held because the stranger's disappear", async () => {
+    const mine = names.map((name) => own(name));
+    const eves = names.map((name) => from(EVE, name));
+    await using world = await SimulatedWorld.following(
+      [...mine, ...eves],
+      {},
+      { ...FIND, ...DELETE },
+    );
+    await list(world, mine.slice(1), 300_000);
+    expect(keys(world)).toEqual(names.slice(1));
+  });
+});
