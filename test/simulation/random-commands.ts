@@ -2,6 +2,7 @@ import { defined } from "../../src/operator/lib/defined.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { Command } from "./commands.ts";
+import { expiry, move } from "./deadline-scenes.ts";
 import { followed, written } from "./followed.ts";
 import { MANY_NAMES, SECRET_NAMES } from "./invariants/spec-items.ts";
 import { apiFaults, vaultFaults } from "./networks.ts";
@@ -36,7 +37,7 @@ class SequenceMaker {
     const kind = this.#draw.random();
     if (kind < 0.01) return this.#pause();
     if (kind < 0.03) return this.#outage();
-    if (kind < 0.034) return this.#expiry();
+    if (kind < 0.034) return expiry(this.#draw, this.#make);
     if (kind < 0.1) return this.#scene();
     return [this.#make.command()];
   }
@@ -53,7 +54,7 @@ class SequenceMaker {
       ["Orphan", () => this.#policies()],
       ["adopt", () => this.#handOver()],
       ["many", () => this.#disappearance()],
-      ["removals", () => this.#move()],
+      ["removals", () => move(this.#draw, this.#make)],
       ["forceSync", () => this.#forcedSync()],
       ...this.#changes.scenes,
     ];
@@ -150,58 +151,6 @@ class SequenceMaker {
       { type: "advance", ms: 120_000 },
     ];
     return { synced, rotated };
-  }
-
-  /** A resource is moved to another vault shortly before the deadlines of its sources. */
-  #move(): Command[] {
-    const [vault] = this.#make.withDeadlines;
-    if (vault === undefined) return [this.#make.command()];
-    const [namespace, name] = [this.#draw.pick(NAMESPACES), this.#draw.pick(RESOURCES)];
-    const owner = accountOf(namespace);
-    const next = VAULTS.find((other) => other !== vault) ?? vault;
-    const [connection, resource] = [
-      this.#make.put("VaultConnection", namespace, "main"),
-      this.#make.put("VaultSecret", namespace),
-    ];
-    if (connection.type !== "put" || resource.type !== "put") return [connection, resource];
-    return [
-      { type: "end-faults" },
-      ...SECRET_NAMES.flatMap((secret): Command[] => [
-        { type: "remove-entry", vault: next, owner, name: secret },
-        { type: "write-secret", vault, owner, name: secret, minutes: 4 },
-      ]),
-      ...followed(vault, [connection, { ...resource, name }]),
-      ...followed(next, [connection]).map((one): Command =>
-        one.type === "put" ? { ...one, name: "other" } : one,
-      ),
-      { type: "advance", ms: 60_000 + Math.floor(this.#draw.random() * 120_000) },
-      { ...resource, name, spec: { ...resource.spec, connectionRef: { name: "other" } } },
-      { type: "advance", ms: 420_000 },
-    ];
-  }
-
-  /** Secrets reach their deadlines while nothing else happens. */
-  #expiry(): Command[] {
-    const namespace = this.#draw.pick(NAMESPACES);
-    const [vault = "a"] = this.#make.withDeadlines;
-    const names = this.#draw.some(SECRET_NAMES);
-    const lasting = names.map((name): Command => {
-      return {
-        type: "write-secret",
-        vault,
-        owner: accountOf(namespace),
-        name,
-        ...this.#make.specs.value(),
-      };
-    });
-    if (this.#make.withDeadlines.length === 0) return [this.#make.put()];
-    return [
-      ...lasting,
-      this.#make.put("VaultSecret", namespace),
-      { type: "settle" },
-      ...lasting.map((command) => ({ ...command, minutes: 3 }) as Command),
-      { type: "advance", ms: 420_000 },
-    ];
   }
 
   /** A target gets several names, faster than each can be in sync. */
