@@ -37,9 +37,16 @@ export function reportedName({ items = [] }: SyncStatus, key: string): string | 
   return shown && sourceOf(shown);
 }
 
-/** Returns the names that a rule found, according to a status: their keys are what it makes of them. */
-export const reportedFinds = (status: SyncStatus, { rewrite }: Find): string[] =>
-  reportedNames(status).filter((name) => reportedName(status, rewriteKey(rewrite, name)) === name);
+/**
+ * Returns the names that a rule found and that the target has, according to a status: their keys
+ * are what the rule makes of them.
+ */
+export const reportedFinds = ({ items = [] }: SyncStatus, { rewrite }: Find): string[] =>
+  items
+    .filter(
+      (item) => item.version !== undefined && keyOf(item) === rewriteKey(rewrite, sourceOf(item)),
+    )
+    .map(sourceOf);
 
 /** An item according to an earlier status. */
 export interface EarlierItem {

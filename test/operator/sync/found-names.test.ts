@@ -159,6 +159,25 @@ test("a secret that the former spec named is no found one, although the annotati
   expect(scene.outcome()).toBe("shop-b=vault shop-b@1, Synced");
 });
 
+// Found by the simulation: the object had nothing of the secret, and the resource stayed
+// SourceMissing.
+test("a found secret is just gone if it disappears before it is merged", async () => {
+  await using scene = await SimulatedWorld.following(named("shop-a"), {});
+  scene.server.create(SECRETS, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: "shop", name: "app" },
+  });
+  const merged = { dataFrom: FIND, target: { name: "app", creationPolicy: "Merge" } };
+  scene.follow({ one: "missing" }, merged);
+  await scene.settle();
+  expect(await list(scene, ...named("shop-b"))).toBe("absent, SourceMissing");
+  scene.follow({}, { data: undefined, ...merged });
+  await scene.settle();
+  expect(Object.keys(scene.target("app")?.data ?? {})).toEqual(["shop-b"]);
+  expect(scene.condition("Ready")?.reason).toBe("Synced");
+});
+
 describe("a secret that a stranger shares", () => {
   test("neither adds, replaces nor stops a key", async () => {
     await using scene = await finding(named("shop-one", "shop-two"), SUFFIX);
