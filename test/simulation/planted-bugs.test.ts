@@ -27,6 +27,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "restarts of workloads with --auto-restart=off": 0,
   "removed values that stay": 0,
   "secrets of a stranger": 8,
+  "an absence of a name instead of an entry": 2,
   "a rule that ignores metadata": 7,
   "a changed template without a write": 21,
   "labels that are lost": 8,

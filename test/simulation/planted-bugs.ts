@@ -228,7 +228,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     ],
   },
   "an absence of a name instead of an entry": {
-    invariants: ["I5"],
+    invariants: ["I5", "I19"],
     changes: [
       {
         file: "controllers/sync/resolve-items.ts",

@@ -52,6 +52,7 @@ export class SingleChanges {
     ["metadata", () => this.#otherLabels()],
     ["findMetadata", () => this.#foundByMetadata()],
     ["trustedOwners", () => this.#stranger()],
+    ["whenMissing", () => this.#namesake()],
     ["accept", () => this.#lowerVersion()],
     ["forceSync", () => this.#failedList()],
   ];
@@ -117,6 +118,28 @@ export class SingleChanges {
       { type: "share", vault, name: RECEIVED, to: accountOf(namespace) },
       ...this.#synced(scene, data(STEADY, RECEIVED), strict),
       { type: "settle" },
+    ];
+  }
+
+  /** A secret disappears while a creator whom the connection does not name shares one like it. */
+  #namesake(): Command[] {
+    const scene = this.#scene();
+    const { vault, namespace } = scene;
+    const strict = { trustedOwners: undefined, receive: undefined };
+    const metadata = { environment_type: "prod" };
+    const isFound = this.#draw.below(0.5);
+    const find = { name: { regexp: `^${OTHER}$` }, ...(this.#draw.below(0.5) && { metadata }) };
+    const spec = isFound ? { ...data(STEADY), dataFrom: [{ find }] } : data(STEADY, OTHER);
+    return [
+      { type: "write-secret", vault, owner: CREATOR, name: OTHER, metadata },
+      { type: "share", vault, name: OTHER, to: accountOf(namespace) },
+      this.#write(scene, OTHER, { metadata }),
+      ...this.#synced(scene, { ...spec, target: { whenMissing: "Delete" } }, strict),
+      { type: "remove-entry", vault, owner: accountOf(namespace), name: OTHER },
+      // Until its absence is proven.
+      { type: "advance", ms: 420_000 },
+      { type: "settle" },
+      { type: "advance", ms: 420_000 },
     ];
   }
 

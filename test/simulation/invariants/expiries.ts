@@ -21,11 +21,14 @@ import { contentOf, mergedInto, ownerOf } from "./target-write.ts";
 const LEAVE_MS = 150_000;
 /** Time before a deadline for which the operator has to list the entry. */
 const LISTED_MS = 110_000;
+/** Time after which an entry that is gone is proven to be: lists of all connections and a write. */
+const PROVEN_MS = 360_000;
 
 /**
- * The bytes of an entry leave every target when the vault has removed it at its deadline, whatever
- * the target is made of, unless its policy keeps them (I19). Judges only what happens while nothing
- * is disturbed.
+ * The bytes of an entry leave every target when the vault has removed it at its deadline or, with
+ * `whenMissing: Delete`, at any other time, unless its policy keeps them (I19). It does not matter
+ * what the target is made of, or that a stranger has an entry of the name. Judges only what happens
+ * while nothing is disturbed.
  */
 export function checkExpiries(world: World): void {
   const { server, clock, quietSince } = world;
@@ -33,18 +36,10 @@ export function checkExpiries(world: World): void {
   for (const resource of [...server.all(vaultSecretKind), ...server.all(vaultFileKind)]) {
     if (!isServed(world, resource)) continue;
     const spec = resource["spec"] as Spec;
-    const { whenRemoved = "Delete", immutable = false } = spec.target ?? {};
+    const { immutable = false } = spec.target ?? {};
     const target = targetObject(world, resource);
     const vault = listedVault(world, resource, spec);
-    if (
-      !target ||
-      !vault ||
-      whenRemoved === "Retain" ||
-      immutable ||
-      target["immutable"] === true ||
-      spec.suspend
-    )
-      continue;
+    if (!target || !vault || immutable || target["immutable"] === true || spec.suspend) continue;
     if (isUnverified(resource, target)) continue;
     const content = ownContent(resource, target);
     for (const { key, items } of outputsOf(spec)) {
@@ -53,14 +48,14 @@ export function checkExpiries(world: World): void {
         .originsIn(content[key] ?? "")
         .find((origin) =>
           followed.some(
-            (item) => item.source === origin.name && hasExpired(world, vault, item, origin),
+            (item) => item.source === origin.name && mustLeave(world, vault, spec, item, origin),
           ),
         );
       if (!expired) continue;
       const owner = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
       throw new Violation(
         "I19",
-        `${owner} keeps ${expired.name} under ${key}, which the vault removed at its deadline`,
+        `${owner} keeps ${expired.name} under ${key}, which the vault does not have any more`,
       );
     }
   }
@@ -111,31 +106,30 @@ function ownContent(
   );
 }
 
-function hasExpired(
+function mustLeave(
   world: World,
   { vault, connection }: { vault: string; connection: ConnectionSpec },
+  { target: { whenRemoved = "Delete", whenMissing = "Retain" } = {} }: Spec,
   item: Item,
   origin: Origin,
 ): boolean {
   const { vaults, clock, quietSince } = world;
   const { name, owner, at } = origin;
-  if (
-    origin.vault !== vault ||
-    origin.kind !== "secret" ||
-    vaults.irregular.has(`${vault} ${owner} ${name}`)
-  )
-    return false;
+  if (origin.vault !== vault || origin.kind !== "secret") return false;
   // Another trusted owner's secret of the name does not replace it; a stranger's changes nothing.
   const isListed = vaults
     .list(vault, connection.email)
     .some((entry) => entry.key_name === name && isTrustedOwner(connection, item, entry.owner));
   if (isListed) return false;
+  const changedAt = Math.max(vaults.changedAt(vault, name), quietSince);
+  if (whenMissing === "Delete" && clock.monotonic() - changedAt >= PROVEN_MS) return true;
+  if (whenRemoved === "Retain" || vaults.irregular.has(`${vault} ${owner} ${name}`)) return false;
   // On the monotonic clock.
   const ages = vaults
     .deadlinesOf(vault, name, owner)
     .map((deadline) => deadline - clock.now() + clock.monotonic());
   return ages.some((deadline) => {
-    const isFollowed = deadline - Math.max(vaults.changedAt(vault, name), quietSince) >= LISTED_MS;
+    const isFollowed = deadline - changedAt >= LISTED_MS;
     return isFollowed && at < deadline && clock.monotonic() - deadline >= LEAVE_MS;
   });
 }
