@@ -123,6 +123,8 @@ export type Resolution =
       readonly provenInMs?: number | undefined;
       /** Listed, but without the metadata that the rule which found it requests. */
       readonly isListed?: boolean | undefined;
+      /** A stranger's entry of the name is listed: it is reported when the key is gone. */
+      readonly hasNamesake?: boolean;
       readonly ofOwner?: string | undefined;
       readonly list?: string | undefined;
       readonly near?: string | undefined;
@@ -229,7 +231,10 @@ export function resolveItem(
   );
   if (chosen === "several")
     return { state: "ambiguous", item, owners: trusted.map(({ owner }) => owner ?? "?") };
-  if (chosen === "none") return resolveGone(resource, item, remembered, now);
+  if (chosen === "none") {
+    const gone = resolveGone(resource, item, remembered, now);
+    return gone.state === "missing" ? { ...gone, hasNamesake: untrusted !== undefined } : gone;
+  }
   if (isReplacement(item, chosen, remembered))
     return { state: "other-owner", item, candidate: chosen };
   return item.version === "latest"

@@ -85,6 +85,18 @@ describe("a secret that is gone while a stranger shares another one of its name"
     expect(world.outcome()).toBe("ba=vault ba@1, SourceRemoved");
   });
 
+  test("is reported as the stranger's when its key is gone, also after a restart", async () => {
+    const data = { a: "a", b: "b" };
+    await using world = await SimulatedWorld.following([own("a"), own("b")], data, DELETE);
+    await list(world, [own("a"), from(EVE, "b")], 300_000);
+    expect(world.outcome()).toBe("a=vault a@1, SourceMissing");
+    expect(message(world)).toContain(`b is shared by ${EVE}`);
+    const before = world.status();
+    await world.replace();
+    await world.settle(300_000);
+    expect(world.status()).toEqual(before);
+  });
+
   test("keeps its key if it is back in time, however often the other one comes and goes", async () => {
     const eve = from(EVE, "b");
     await using world = await SimulatedWorld.following(
