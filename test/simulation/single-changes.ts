@@ -52,7 +52,9 @@ export class SingleChanges {
     ["metadata", () => this.#otherLabels()],
     ["findMetadata", () => this.#foundByMetadata()],
     ["trustedOwners", () => this.#stranger()],
+    ["trustedOwners", () => this.#otherTrust()],
     ["whenMissing", () => this.#namesake()],
+    ["findMetadata", () => this.#reclassified()],
     ["accept", () => this.#lowerVersion()],
     ["forceSync", () => this.#failedList()],
   ];
@@ -143,6 +145,53 @@ export class SingleChanges {
     ];
   }
 
+  /** A connection stops trusting a creator, whose secret may be gone when it trusts again. */
+  #otherTrust(): Command[] {
+    const scene = this.#scene();
+    const { vault, namespace } = scene;
+    const shared = { vault, name: RECEIVED, to: accountOf(namespace) };
+    const whenMissing = this.#draw.pick(["Delete", "Retain"]);
+    const trusting = this.#connection(scene, { trustedOwners: [CREATOR] });
+    const strict = this.#connection(scene, { trustedOwners: undefined, receive: undefined });
+    return [
+      { type: "write-secret", vault, owner: CREATOR, name: RECEIVED },
+      { type: "share", ...shared },
+      ...this.#synced(scene, { ...data(STEADY, RECEIVED), target: { whenMissing } }),
+      trusting,
+      { type: "advance", ms: 60_000 },
+      strict,
+      { type: "advance", ms: Math.floor(this.#draw.random() * 420_000) },
+      ...(this.#draw.below(0.5) ? [{ type: "unshare", ...shared } as const] : []),
+      { type: "advance", ms: Math.floor(this.#draw.random() * 420_000) },
+      trusting,
+      { type: "settle" },
+      { type: "share", ...shared },
+      { type: "settle" },
+    ];
+  }
+
+  /** A secret loses the metadata of its rule for some time. */
+  #reclassified(): Command[] {
+    const scene = this.#scene();
+    const whenMissing = this.#draw.pick(["Delete", "Retain"]);
+    const metadata = { environment_type: "prod" };
+    const spec = {
+      dataFrom: [{ find: { name: { regexp: "^r[12]$" }, metadata } }],
+      target: { whenMissing },
+    };
+    return [
+      this.#write(scene, OTHER, { metadata }),
+      ...this.#synced(scene, spec),
+      this.#write(scene, STEADY, { metadata }),
+      { type: "advance", ms: 120_000 },
+      this.#write(scene, OTHER, { metadata: { environment_type: "test" } }),
+      { type: "advance", ms: Math.floor(this.#draw.random() * 420_000) },
+      ...(this.#draw.below(0.5) ? [this.#write(scene, OTHER, { metadata })] : []),
+      { type: "settle" },
+      { type: "advance", ms: 420_000 },
+    ];
+  }
+
   /** The latest version disappears. No user accepts that. */
   #lowerVersion(): Command[] {
     const scene = this.#scene();
@@ -185,15 +234,18 @@ export class SingleChanges {
     return { type: "put", kind: "VaultSecret", namespace, name: RESOURCE, spec: all };
   }
 
+  #connection({ vault, namespace }: Scene, changes: object): Command {
+    const random = this.#make.specs.connection(namespace);
+    const spec = defined({ ...random, url: urlOf(vault), scope: undefined, ...changes });
+    return { type: "put", kind: "VaultConnection", namespace, name: "main", spec };
+  }
+
   /** Returns commands after which the resource is in sync with this vault. */
   #synced(scene: Scene, spec: object, connection: object = {}): Command[] {
-    const { vault, namespace } = scene;
-    const random = this.#make.specs.connection(namespace);
-    const main = defined({ ...random, url: urlOf(vault), scope: undefined, ...connection });
     return [
       { type: "end-faults" },
       this.#write(scene, STEADY),
-      { type: "put", kind: "VaultConnection", namespace, name: "main", spec: main },
+      this.#connection(scene, connection),
       this.#resource(scene, spec),
       { type: "advance", ms: 60_000 + Math.floor(this.#draw.random() * 60_000) },
     ];

@@ -14,7 +14,7 @@ import { BlastLimit } from "./invariants/blast-limit.ts";
 import { checkComplete, checkContent, checkVersions } from "./invariants/content.ts";
 import { ForcedSyncs } from "./invariants/forced-syncs.ts";
 import { Leadership, shardKeysOf } from "./invariants/leadership.ts";
-import { checkMerge, ownKeys } from "./invariants/merges.ts";
+import { checkMerge, ownKeys, requestsMerge } from "./invariants/merges.ts";
 import { checkMove } from "./invariants/moves.ts";
 import { checkOwnership, checkPlace } from "./invariants/ownership.ts";
 import { checkRemovals } from "./invariants/removals.ts";
@@ -134,7 +134,10 @@ export class WriteRules {
     after: KubeObject | undefined,
   ): void {
     const { namespace = "" } = (after ?? before)!.metadata;
-    const merging = mergingOwner(before, after);
+    const history = this.#history.knownTo(user);
+    const merging = mergingOwner(before, after, (one, object) =>
+      requestsMerge(history, one, object),
+    );
     const owner = merging ?? ownerOf((after ?? before)!) ?? "";
     const own = merging === undefined ? undefined : ownKeys({ before, after, owner });
     const content = (object: KubeObject | undefined): Content =>
@@ -144,7 +147,6 @@ export class WriteRules {
     const [was, is] = [content(before), content(after)];
     const last = before ? was : this.#lastContent(namespace, owner);
     const versions = (own && mergedInto(after).get(owner)?.versions) ?? claimedVersions(after);
-    const history = this.#history.knownTo(user);
     const written = this.#written.get(`${namespace} ${owner}`);
     const isTampered = before?.metadata.resourceVersion !== written?.resourceVersion;
     const object = {

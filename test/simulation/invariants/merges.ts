@@ -7,6 +7,7 @@ import {
 } from "../../../src/operator/api/names.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { Violation } from "../world.ts";
+import type { KnownSpecs } from "./spec-history.ts";
 import { targetOf } from "./spec-items.ts";
 import { contentOf, mergedInto, type TargetWrite } from "./target-write.ts";
 
@@ -63,27 +64,31 @@ function appliedKeys({ before, owner, world }: TargetWrite): readonly string[] {
     .map(([key]) => key);
 }
 
+/** Reports whether a spec of a resource, as a replica may know it, merges into this object. */
+export function requestsMerge(history: KnownSpecs, owner: string, object: KubeObject): boolean {
+  const [kind = "", resource = ""] = owner.split("/");
+  return history.recent(object.metadata.namespace, owner).some((spec) => {
+    const target = targetOf(kind, resource, spec);
+    return (
+      spec.target?.creationPolicy === "Merge" &&
+      target.kind === object.kind &&
+      target.name === object.metadata.name
+    );
+  });
+}
+
 /**
  * A merge changes its own keys of an object that a spec with this policy names, and nothing else of
  * it (I16).
  */
 export function checkMerge(write: TargetWrite): void {
-  const { history, name, namespace, before, after, owner, is, world } = write;
+  const { history, name, before, after, owner, is, world } = write;
   if (!before || !after)
     throw new Violation(
       "I16",
       `${name} was created or deleted for ${owner}, which only merges into it`,
     );
-  const [kind = "", resource = ""] = owner.split("/");
-  const isRequested = history.recent(namespace, owner).some((spec) => {
-    const target = targetOf(kind, resource, spec);
-    return (
-      spec.target?.creationPolicy === "Merge" &&
-      target.kind === after.kind &&
-      target.name === after.metadata.name
-    );
-  });
-  if (!isRequested)
+  if (!requestsMerge(history, owner, after))
     throw new Violation(
       "I16",
       `${name} has keys of ${owner}, which does not request to merge into it`,

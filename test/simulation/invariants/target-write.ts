@@ -105,11 +105,12 @@ export function mergedInto(object: KubeObject | undefined): ReadonlyMap<string, 
 
 /**
  * Returns the resource that a write merges for; `undefined` if the write changes a target as a
- * whole.
+ * whole. `merges` reports whether a resource requests to merge into the object.
  */
 export function mergingOwner(
   before: KubeObject | undefined,
   after: KubeObject | undefined,
+  merges: (owner: string, object: KubeObject) => boolean = () => true,
 ): string | undefined {
   const [was, is] = [mergedInto(before), mergedInto(after)];
   if (!before || !after) return undefined;
@@ -123,7 +124,12 @@ export function mergingOwner(
   // An object that was handed over is written as a whole.
   if (changed !== undefined && !is.has(changed) && ownerOf(after) === changed) return undefined;
   // A repair of what another writer changed does not change the annotation.
-  return changed ?? (isTarget ? undefined : [...is.keys()][0]);
+  return (
+    changed ??
+    (isTarget
+      ? undefined
+      : ([...is.keys()].find((owner) => merges(owner, after)) ?? [...is.keys()][0]))
+  );
 }
 
 /** Returns the versions that a target claims for its items. */
