@@ -6,7 +6,11 @@ import type {
   VaultResponse,
   VaultTransport,
 } from "../../src/operator/vault-client/http/vault-transport.ts";
-import { RefusedError, TransientError } from "../../src/operator/vault-client/vault-error.ts";
+import {
+  type RefusedCode,
+  RefusedError,
+  TransientError,
+} from "../../src/operator/vault-client/vault-error.ts";
 
 /** A proxy that ends every request that takes longer, like the proxies in front of a vault. */
 export interface Proxy {
@@ -29,9 +33,15 @@ export interface PathToVaultOptions {
  */
 export class PathToVault implements VaultTransport {
   readonly #options: PathToVaultOptions;
+  readonly #refused: RefusedCode | undefined;
 
   constructor(options: PathToVaultOptions) {
     this.#options = options;
+    const { url, config } = options;
+    this.#refused = refusalOf(new URL(url), {
+      allowHttp: config.allowHttp,
+      allowedHosts: config.vaultHosts,
+    });
   }
 
   updateCa(ca: string | undefined): void {
@@ -39,12 +49,8 @@ export class PathToVault implements VaultTransport {
   }
 
   async request(request: VaultRequest): Promise<VaultResponse> {
-    const { inner, url, config, proxy } = this.#options;
-    const refused = refusalOf(new URL(url), {
-      allowHttp: config.allowHttp,
-      allowedHosts: config.vaultHosts,
-    });
-    if (refused !== undefined) throw new RefusedError(request.operation, refused);
+    const { inner, proxy } = this.#options;
+    if (this.#refused !== undefined) throw new RefusedError(request.operation, this.#refused);
     const current = proxy();
     return current === undefined ? inner.request(request) : this.#proxied(request, current);
   }

@@ -4,6 +4,22 @@ import { sleepByTimer } from "../lab/clock/sleep-by-timer.ts";
 /** Timers that a process may start within one millisecond. */
 const MAX_TIMERS_PER_MS = 10_000;
 
+/** A timer of a process. A disposed one does not fire either when the process was suspended. */
+class ProcessTimer implements Timer {
+  pending: Timer | undefined;
+  readonly run: () => void;
+  #isDisposed = false;
+
+  constructor(fire: () => void) {
+    this.run = () => this.#isDisposed || fire();
+  }
+
+  [Symbol.dispose](): void {
+    this.#isDisposed = true;
+    this.pending?.[Symbol.dispose]();
+  }
+}
+
 /**
  * The clock of one operator process. It stands still while the process is suspended, although time
  * goes by: its timers fire late, all at the end. After a crash it never fires again. Its wall clock
@@ -42,21 +58,11 @@ export class ProcessClock implements Clock {
   }
 
   timer(ms: number, fire: () => void): Timer {
-    let disposed = false;
-    if (this.#isLoop()) {
-      this.#onLoop();
-      return { [Symbol.dispose]: () => undefined };
-    }
+    const timer = new ProcessTimer(fire);
+    if (this.#isLoop()) this.#onLoop();
     // Timers of Node take whole milliseconds, and at least one.
-    const timer = this.#clock.timer(Math.max(1, Math.ceil(ms)), () =>
-      this.#run(() => disposed || fire()),
-    );
-    return {
-      [Symbol.dispose]: () => {
-        disposed = true;
-        timer[Symbol.dispose]();
-      },
-    };
+    else timer.pending = this.#clock.timer(Math.max(1, Math.ceil(ms)), () => this.#run(timer.run));
+    return timer;
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -51,7 +51,7 @@ export interface ObjectMeta {
  * fraction digits.
  */
 export function microTime(now: number): string {
-  return new Date(now).toISOString().replace("Z", "000Z");
+  return `${new Date(now).toISOString().slice(0, -1)}000Z`;
 }
 
 /**

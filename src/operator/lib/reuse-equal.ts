@@ -14,7 +14,7 @@ const ABSENT = Symbol("absent");
  */
 export function reuseEqual<T>(before: T | undefined, now: T): T;
 export function reuseEqual(before: unknown, now: unknown): unknown {
-  if (!isContainer(before) || !isContainer(now)) return Object.is(before, now) ? before : now;
+  if (Object.is(before, now) || !isContainer(before) || !isContainer(now)) return now;
   const names = Object.keys(now);
   const result: unknown = Array.isArray(now) ? [...now] : { ...now };
   if (!isContainer(result)) return now;

@@ -75,7 +75,7 @@ export class ShardBoard {
     const all = [...this.#records.values()].filter((record) => kindOf(record) !== "replica");
     const held = all.filter((record) => record.holder !== identity && !this.isFree(record));
     const names = held.map(({ object: { metadata }, holder }) => [metadata.name, holder] as const);
-    return new Map(names.toSorted(([a], [b]) => a.localeCompare(b)));
+    return new Map(names.toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   /** Returns the Leases of replicas that ended without deleting them. */

@@ -86,6 +86,8 @@ export function createEngine(budget: Budget, salt: Tools["salt"]): Liquid {
     lenientIf: true,
     ownPropertyOnly: true,
     cache: false,
+    // Unused here. Without it, the library asks the system for it with each engine.
+    locale: "en-US",
     templates: {},
     operators: operators(budget),
     // Ranges are what is left that needs memory: `(1..1000000)`.

@@ -120,7 +120,8 @@ export class Leadership implements WriteFence, AsyncDisposable {
     using deadline = new Deadline(clock, timing.renewDeadlineMs / 2, signal);
     const sentAt = instantOf(clock);
     const object = heldLease(this.#record, this.#options, identity, timing.durationMs, clock.now());
-    this.#record = readLease(await api.replace(LEASES, object, deadline.signal));
+    // A renewal changes nothing of the record but the version of its object.
+    this.#record = { ...this.#record, object: await api.replace(LEASES, object, deadline.signal) };
     this.#renewedAt = sentAt;
     this.#fenceTimer[Symbol.dispose]();
     this.#fenceTimer = this.#armFence();

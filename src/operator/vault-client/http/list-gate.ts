@@ -62,7 +62,7 @@ export class ListGate {
 
   get #next(): (() => void) | undefined {
     const { first, later } = this.#waiting;
-    return [...first.values().take(1), ...later.values().take(1)][0];
+    return first.values().next().value ?? later.values().next().value;
   }
 
   #admit(): void {

@@ -234,15 +234,7 @@ export class ApiClient implements FencedKubeApi {
       throw new KubeError({ kind: "NotLeader", operation: operation() });
     const timeoutMs = Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? TIMEOUT_MS);
     using deadline = new LazyDeadline(this.#server.clock, timeoutMs, signal);
-    const request: ApiRequest = {
-      user: this.#caller.user,
-      verb,
-      resource,
-      ref,
-      get signal() {
-        return deadline.signal;
-      },
-    };
+    const request = new SentRequest(this.#caller.user, verb, resource, ref, deadline);
     try {
       await this.#network.send?.(request);
       const result = act();
@@ -271,6 +263,33 @@ export class ApiClient implements FencedKubeApi {
       auditId: "audit-id",
       now: this.#server.clock.now(),
     });
+  }
+}
+
+/** A class, because an object literal with a getter is slow to make. */
+class SentRequest implements ApiRequest {
+  readonly user: string;
+  readonly verb: Verb;
+  readonly resource: ResourceDescriptor;
+  readonly ref: Partial<ObjectRef>;
+  readonly #deadline: LazyDeadline;
+
+  constructor(
+    user: string,
+    verb: Verb,
+    resource: ResourceDescriptor,
+    ref: Partial<ObjectRef>,
+    deadline: LazyDeadline,
+  ) {
+    this.user = user;
+    this.verb = verb;
+    this.resource = resource;
+    this.ref = ref;
+    this.#deadline = deadline;
+  }
+
+  get signal(): AbortSignal {
+    return this.#deadline.signal;
   }
 }
 

@@ -22,11 +22,12 @@ export function nextBody(
   before: KubeObject,
   isMain: boolean,
 ): KubeObject {
-  const { status: _, ...withoutStatus } = body;
-  const status = before["status"] === undefined ? {} : { status: before["status"] };
-  const content = isMain ? { ...withoutStatus, ...status } : body;
-  const metadata = nextMetadata(body["metadata"], before.metadata);
-  const shaped = withDefaults(resource, { ...content, metadata });
+  const content: Json = { ...body, metadata: nextMetadata(body["metadata"], before.metadata) };
+  if (isMain) {
+    if (before["status"] === undefined) delete content["status"];
+    else content["status"] = before["status"];
+  }
+  const shaped = withDefaults(resource, content);
   return { ...shaped, ...typeOf(resource) } as KubeObject;
 }
 

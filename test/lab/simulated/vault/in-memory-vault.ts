@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../../../src/lib/clock.ts";
 import type { Operation } from "../../../../src/protocol/operation-paths.ts";
 import { formatScope } from "../../../../src/protocol/format-scope.ts";
-import { unlimitedScope } from "../../../../src/protocol/scope.ts";
+import { type Scope, unlimitedScope } from "../../../../src/protocol/scope.ts";
 import { Rejection, rejected } from "./rejection.ts";
 import { type Caller, VaultAccounts } from "./vault-accounts.ts";
 import { type VaultBackup, VaultContent } from "./vault-content.ts";
@@ -20,6 +20,15 @@ export interface InMemoryResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
+}
+
+const scopeTexts = new WeakMap<Scope, string>();
+
+/** Returns the text of a scope, once for each token: a client sends many lists with one. */
+function scopeKey(scope: Scope): string {
+  let text = scopeTexts.get(scope);
+  if (text === undefined) scopeTexts.set(scope, (text = formatScope(scope)));
+  return text;
 }
 
 interface CachedList {
@@ -42,6 +51,8 @@ export class InMemoryVault {
   readonly #watchers = new Set<() => void>();
   /** Number of changes so far. */
   #revision = 0;
+  /** The next change after a revision. */
+  #computed = { revision: -1, at: 0 };
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -96,7 +107,7 @@ export class InMemoryVault {
 
   /** Time in milliseconds until a list changes without a request. */
   get nextChangeIn(): number {
-    return this.#content.nextChange - this.#clock.now();
+    return this.#nextChange - this.#clock.now();
   }
 
   respond(request: InMemoryRequest): InMemoryResponse {
@@ -175,7 +186,7 @@ export class InMemoryVault {
 
   /** Returns a list, from the cache while nothing has changed. */
   #list(caller: Caller, operation: "list_no_dup" | "list_file"): CachedList {
-    const key = [operation, caller.email, formatScope(caller.scope)].join("\n");
+    const key = `${operation}\n${caller.email}\n${scopeKey(caller.scope)}`;
     const cached = this.#lists.get(key);
     if (cached?.revision === this.#revision && this.#clock.now() < cached.until) return cached;
     const text = JSON.stringify(
@@ -184,12 +195,20 @@ export class InMemoryVault {
     const etag = `W/"${createHash("sha1").update(text).digest("base64url")}"`;
     const list = {
       revision: this.#revision,
-      until: this.#content.nextChange,
+      until: this.#nextChange,
       etag,
       body: Buffer.from(text),
     };
     this.#lists.set(key, list);
     return list;
+  }
+
+  /** Time of the next change of a list that no request causes; each held list asks for it. */
+  get #nextChange(): number {
+    const { revision, at } = this.#computed;
+    if (revision !== this.#revision || at <= this.#clock.now())
+      this.#computed = { revision: this.#revision, at: this.#content.nextChange };
+    return this.#computed.at;
   }
 
   #changed(): void {
