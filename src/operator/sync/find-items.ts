@@ -67,10 +67,13 @@ export function hasMetadata(
   return Object.entries(find?.metadata ?? {}).every(([name, value]) => metadata[name] === value);
 }
 
+/** Returns the part of the digest of a rule that identifies the metadata which it requests. */
+const metadataIn = (digest: string): string | undefined => digest.split(".")[1];
+
 /**
  * Returns the names that this rule found, according to the claims of a target. A rule that changed
- * continues with a name that the list lacks, if the name keeps its key: nothing else says whether
- * it would match. The rule itself finds the names that the list has.
+ * continues with a name that keeps its key if it requests the same metadata: then the vault has
+ * changed that. It also does if the list lacks the name: nothing else says whether it would match.
  */
 export function claimedNames(
   find: Find,
@@ -78,10 +81,10 @@ export function claimedNames(
   isListed: (name: string) => boolean,
 ): string[] {
   return [...claims].flatMap(([id, claim]) => {
-    const name = foundName(claim);
-    if (name === undefined) return [];
-    const isSameRule = claim.found === `${find.digest}:${name}`;
-    return isSameRule || (!isListed(name) && rewriteKey(find.rewrite, name) === id) ? [name] : [];
+    const [digest = "", name] = [claim.found?.split(":")[0], foundName(claim)];
+    if (name === undefined || digest === find.digest) return name ?? [];
+    const isContinued = metadataIn(digest) === metadataIn(find.digest) || !isListed(name);
+    return isContinued && rewriteKey(find.rewrite, name) === id ? [name] : [];
   });
 }
 

@@ -26,7 +26,8 @@ export function findDigest({
   rewrite,
 }: Pick<Find, "pattern" | "metadata" | "rewrite">): string {
   const attributes = Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
-  return shortDigest([pattern, attributes, rewrite]);
+  const digest = shortDigest([pattern, attributes, rewrite]);
+  return attributes.length === 0 ? digest : `${digest}.${shortDigest(attributes)}`;
 }
 
 /** The sources that a spec requests. */

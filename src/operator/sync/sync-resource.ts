@@ -11,7 +11,10 @@ export interface Find {
   readonly metadata: Readonly<Record<string, string>>;
   /** Rules that make the keys of the names. */
   readonly rewrite: readonly Rewrite[];
-  /** Short digest of the rule, without its place in the spec. */
+  /**
+   * Short digest of the rule, without its place in the spec, and after a dot a digest of the
+   * metadata that it requests, if it requests any.
+   */
   readonly digest: string;
   /** The `form` of the items that it finds. */
   readonly form?: string | undefined;

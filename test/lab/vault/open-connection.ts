@@ -21,7 +21,6 @@ export const noRemovals: OpenConnection["removals"] = {
   held: 0,
   isResuming: false,
   untilProven: () => Number.POSITIVE_INFINITY,
-  isUnmatched: () => false,
 };
 
 /** Facts of resources that refer to every name and have no target yet. */

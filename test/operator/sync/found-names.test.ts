@@ -159,6 +159,27 @@ test("a secret that the former spec named is no found one, although the annotati
   expect(scene.outcome()).toBe("shop-b=vault shop-b@1, Synced");
 });
 
+// Found by the simulation: the connection had been away while the secret lost its metadata, and the
+// key was dropped immediately.
+test("a secret without its metadata is kept when its rule and its connection change", async () => {
+  const metadata = { environment_type: "prod" };
+  const rule = (regexp: string) => ({
+    data: undefined,
+    dataFrom: [{ find: { name: { regexp }, metadata } }],
+  });
+  const [one, two] = [
+    { name: "shop-a", metadata },
+    { name: "shop-b", metadata },
+  ];
+  await using scene = await SimulatedWorld.following([one, two], {}, rule("^shop-"));
+  scene.vault("again").lists(one, ...named("shop-b"));
+  scene.connect("again");
+  scene.follow({}, { ...rule("^shop-[ab]$"), connection: "again" });
+  await scene.settle(300_000);
+  expect(Object.keys(scene.target()?.data ?? {})).toEqual(["shop-a", "shop-b"]);
+  expect(message(scene)).toContain("shop-b no longer has the metadata");
+});
+
 // Found by the simulation: the object had nothing of the secret, and the resource stayed
 // SourceMissing.
 test("a found secret is just gone if it disappears before it is merged", async () => {

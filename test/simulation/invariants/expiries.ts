@@ -116,10 +116,15 @@ function mustLeave(
   const { vaults, clock, quietSince } = world;
   const { name, owner, at } = origin;
   if (origin.vault !== vault || origin.kind !== "secret") return false;
-  // Another trusted owner's secret of the name does not replace it; a stranger's changes nothing.
+  // Another trusted owner's secret of the name does not replace it, and what was trusted once stays
+  // while it is there. A stranger's changes nothing.
   const isListed = vaults
     .list(vault, connection.email)
-    .some((entry) => entry.key_name === name && isTrustedOwner(connection, item, entry.owner));
+    .some(
+      (entry) =>
+        entry.key_name === name &&
+        (entry.owner === owner || isTrustedOwner(connection, item, entry.owner)),
+    );
   if (isListed) return false;
   const changedAt = Math.max(vaults.changedAt(vault, name), quietSince);
   if (whenMissing === "Delete" && clock.monotonic() - changedAt >= PROVEN_MS) return true;

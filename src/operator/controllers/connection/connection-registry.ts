@@ -27,7 +27,7 @@ export interface OpenConnection extends Trust {
   /** Interval between list requests in milliseconds. */
   readonly intervalMs: number;
   /** The names that disappeared, and whether removals are held. */
-  readonly removals: Pick<Removals, "held" | "isResuming" | "untilProven" | "isUnmatched">;
+  readonly removals: Pick<Removals, "held" | "isResuming" | "untilProven">;
   /** Absent while the lists are recent. */
   readonly stale: Staleness | undefined;
 }

@@ -172,14 +172,6 @@ export class Removals implements BlastMember, Disposable {
     return this.#options.intervalMs;
   }
 
-  /**
-   * Reports whether a listed name was found by rules that request this metadata, and is not any
-   * more.
-   */
-  isUnmatched(kind: EntryKind, name: string, rule: string): boolean {
-    return this.#names.isUnmatched(kind, name, rule);
-  }
-
   /** Ends the observation. */
   [Symbol.dispose](): void {
     this.#leave();

@@ -53,13 +53,6 @@ export class SelectedNames {
     return longest;
   }
 
-  /** Reports whether a listed name lacks an entry with the metadata of a rule, of any owner. */
-  isUnmatched(kind: EntryKind, name: string, rule: string): boolean {
-    return this.all().some(
-      (one) => one.kind === kind && one.selection?.rule === rule && one.absences.has(name),
-    );
-  }
-
   /** Drops what is known about the names that this does not select. */
   prune(
     isKept: (kind: EntryKind, name: string, selection: Selection | undefined) => boolean,

@@ -1,4 +1,4 @@
-import { claimedNames, findItems, foundName, metadataRule } from "../../sync/find-items.ts";
+import { claimedNames, findItems, foundName } from "../../sync/find-items.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Find } from "../../sync/sync-resource.ts";
 import { reportedFinds, reportedName } from "../../sync/sync-status.ts";
@@ -33,23 +33,15 @@ export function findSources(input: Listed, state: TargetState): Observed | Ready
   // An object that is handed over has no annotations to lose.
   const isLost =
     state.state === "owned" && state.annotationsCorrupted && state.adoption === undefined;
-  // Not because a stranger shares the name, and not because the vault lacks its metadata now: it is
-  // not for an edit of the rule to decide about those.
-  const isListed = (find: Find, name: string): boolean => {
-    const rule = metadataRule(find);
-    const isUnmatched =
-      rule !== undefined && access.removals.isUnmatched(source.entries, name, rule);
-    return source.isListed(snapshot, name, { trust: access }) && !isUnmatched;
-  };
+  // Not because a stranger shares the name.
+  const isListed = (name: string): boolean => source.isListed(snapshot, name, { trust: access });
   const found = findItems(resource, {
     now: (find) =>
       source
         .names(snapshot, find, access)
         .filter(({ name }) => typeof grant === "function" && grant(source.entries, name)),
     earlier: (find: Find) => [
-      ...(state.state === "owned"
-        ? claimedNames(find, state.synced, (name) => isListed(find, name))
-        : []),
+      ...(state.state === "owned" ? claimedNames(find, state.synced, isListed) : []),
       // A status is all that is known if the annotations of the target are lost.
       ...(isLost ? reportedFinds(before, find) : []),
     ],
