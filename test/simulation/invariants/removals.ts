@@ -111,7 +111,10 @@ function isMember(
   const version = versions[item?.id ?? ""] ?? -1;
   const now = Object.values(is)
     .flatMap((base64) => vaults.originsIn(base64))
-    .find((origin) => origin.name === item?.source && origin.versions.has(version));
+    .find(
+      ({ name, owner, versions: numbers }) =>
+        name === item?.source && (item.owner ?? owner) === owner && numbers.has(version),
+    );
   return now?.parts.has(item?.member ?? "") ?? true;
 }
 
