@@ -76,13 +76,20 @@ const chooseOwner = (item: SyncItem, why: string): string =>
     : `exclude it from ${item.foundBy.id}, and name it and its owner in spec.data`;
 
 /** Returns the fields that could name the owner of a shared secret, and do not. */
-function namedBy({ owner, item }: Extract<Problem, { state: "untrusted" }>): string {
+function namedBy({
+  owner,
+  item,
+}: Pick<Extract<Problem, { state: "untrusted" }>, "owner" | "item">): string {
   const trusted = "spec.trustedOwners of the connection";
   if (owner === undefined) return "and used only with spec.receive: Anyone of the connection";
   if (item.foundBy !== undefined)
     return `whom ${trusted} does not name, as ${item.foundBy.id} requires: add that owner there`;
   return `whom neither ${ownerField(item)} nor ${trusted} names: to use it, set one of them`;
 }
+
+/** Says who shares a secret that is not used, and how to use it. */
+const sharedBy = (shared: Parameters<typeof namedBy>[0]): string =>
+  `shared by ${shared.owner ?? "an owner whom the vault does not name"}, ${namedBy(shared)}`;
 
 function explainMissing(
   {
@@ -93,6 +100,7 @@ function explainMissing(
     ofOwner,
     list,
     near,
+    namesake,
   }: Extract<Problem, { state: "missing" }>,
   absent: string | undefined,
 ): string {
@@ -108,6 +116,8 @@ function explainMissing(
     const policy = item.isOptional === true ? "optional: true" : "whenMissing: Delete";
     return `${isnt}; ${deletions[isAbsent === true ? "due" : deletion]} (${policy})`;
   }
+  if (namesake !== undefined)
+    return `${isnt}; another one is ${sharedBy({ item, owner: namesake.owner })}; ${keptText(absent)}`;
   const name = near === undefined ? "its name" : `its name (did you mean ${near}?)`;
   return `${isnt}: check ${name}, its shares and the scope of the connection; ${keptText(absent)}`;
 }
@@ -128,7 +138,7 @@ function explain(problem: Problem, absent: string | undefined): string {
         `To accept version ${problem.candidate.latest}, set the annotation vaultsync.dev/accept=${source}@${problem.candidate.latest}`
       );
     case "untrusted":
-      return `${source} is shared by ${problem.owner ?? "an owner whom the vault does not name"}, ${namedBy(problem)}; ${keptText(absent)}`;
+      return `${source} is ${sharedBy(problem)}; ${keptText(absent)}`;
     case "unusable":
       return `${problem.why}; it is skipped`;
     case "unmatched": {

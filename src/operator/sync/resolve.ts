@@ -124,7 +124,7 @@ export type Resolution =
       /** Listed, but without the metadata that the rule which found it requests. */
       readonly isListed?: boolean | undefined;
       /** A stranger's entry of the name is listed: it is reported when the key is gone. */
-      readonly hasNamesake?: boolean;
+      readonly namesake?: Pick<Candidate, "owner"> | undefined;
       readonly ofOwner?: string | undefined;
       readonly list?: string | undefined;
       readonly near?: string | undefined;
@@ -233,7 +233,7 @@ export function resolveItem(
     return { state: "ambiguous", item, owners: trusted.map(({ owner }) => owner ?? "?") };
   if (chosen === "none") {
     const gone = resolveGone(resource, item, remembered, now);
-    return gone.state === "missing" ? { ...gone, hasNamesake: untrusted !== undefined } : gone;
+    return gone.state === "missing" ? { ...gone, namesake: untrusted } : gone;
   }
   if (isReplacement(item, chosen, remembered))
     return { state: "other-owner", item, candidate: chosen };

@@ -46,7 +46,9 @@ describe("a secret that is gone while a stranger shares another one of its name"
     expect(await list(world, [own("a", { version: 2 }), from(EVE, "b")], 300_000)).toBe(
       "one=vault a@2 two=vault b@1, SourceMissing",
     );
-    expect(message(world)).toContain(`b of ${ACCOUNT} is not in the list of ${ACCOUNT}`);
+    expect(message(world)).toContain(
+      `b of ${ACCOUNT} is not in the list of ${ACCOUNT}; another one is shared by ${EVE}, whom neither`,
+    );
   });
 
   test.each<[string, Record<string, unknown>, Listed, Listed]>([
@@ -122,6 +124,19 @@ describe("a secret that is gone while a stranger shares another one of its name"
       await list(world, [own("a"), from(EVE, "b")], 60_000);
       await list(world, [own("a")], 60_000);
     }
+    expect(keys(world)).toEqual(["a"]);
+  });
+
+  // Found by the simulation.
+  test("loses its key on proof if the target has bytes of another vault", async () => {
+    const data = { a: "a", b: "b" };
+    await using world = await SimulatedWorld.following([own("a"), own("b")], data, DELETE);
+    world.vault("again").lists(own("a"), from(EVE, "b"));
+    world.connect("again");
+    world.follow(data, { ...DELETE, connection: "again" });
+    await world.settle(60_000);
+    expect(keys(world)).toEqual(["a", "b"]);
+    await world.settle(300_000);
     expect(keys(world)).toEqual(["a"]);
   });
 

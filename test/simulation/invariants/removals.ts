@@ -23,7 +23,7 @@ const PROOF_MS = 9_000;
  * requires (I1, I6). Returns the keys whose source is gone.
  */
 export function checkRemovals(write: TargetWrite): readonly string[] {
-  const { world, history, name, namespace, before, after, owner, was, is } = write;
+  const { world, history, name, namespace, before, after, owner, was, is, writtenAt } = write;
   const gone: string[] = [];
   if (!before) return gone;
   const [kind = "", resourceName = ""] = owner.split("/");
@@ -65,10 +65,11 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
     if (specs.some((each) => ofSpec(each).length === 0)) continue;
     if (known.length === 0) continue;
     // An edit replaced a key that the spec named, or another rule found, by a rule that does not
-    // find its source.
+    // find its source. It may have waited for a list.
+    const edited = [...specs, ...history.since(namespace, owner, writtenAt)];
     const isUnfound =
       output.absence === "found" &&
-      specs.some((each) => ofSpec(each).some((other) => !isSameRule(other, output))) &&
+      edited.some((each) => ofSpec(each).some((other) => !isSameRule(other, output))) &&
       known.some(({ connection }) =>
         output.items.some((item) => isMissing(world, kind, item, connection, had)),
       );

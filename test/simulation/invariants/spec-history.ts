@@ -57,6 +57,8 @@ export interface KnownSpecs {
   recentConnections(namespace: string | undefined, spec: Spec): readonly ConnectionSpec[];
   /** Returns the same of the labels of a namespace. */
   recentLabels(namespace: string): readonly Readonly<Record<string, string>>[];
+  /** Returns the specs that a resource has had since then, in monotonic milliseconds. */
+  since(namespace: string | undefined, owner: string, at: number): readonly Spec[];
   /**
    * Returns since when the present spec and its connection are what they are, in monotonic
    * milliseconds.
@@ -149,6 +151,10 @@ export class SpecHistory {
     return {
       isSettled: (namespace) => this.#lastChange(namespace) < known - world.watchDelayMs(namespace),
       recent: (namespace, owner) => recent(namespace, owner) as Spec[],
+      since: (namespace, owner, at) =>
+        this.#of(namespace, owner).flatMap(({ spec, endedAt }) =>
+          endedAt >= at ? [spec as Spec] : [],
+        ),
       recentConnections: (namespace, spec) =>
         recent(...connectionOf(namespace, spec)) as ConnectionSpec[],
       presentSince: (namespace, owner, spec) =>

@@ -22,7 +22,7 @@ function waitsOf(resolution: Resolution, now: number): Wait[] {
     waits.push({ for: "connection", atMostMs: resolution.provenInMs ?? 0 });
   // Nothing names the source of a removed key any more: the next reconcile reports the state
   // without it.
-  const hasNamesake = resolution.state === "missing" && resolution.hasNamesake === true;
+  const hasNamesake = resolution.state === "missing" && resolution.namesake !== undefined;
   if (isDropped(resolution) && (resolution.item.foundBy !== undefined || hasNamesake))
     waits.push({ for: "time", atMostMs: TARGET_WAIT_MS });
   return waits;
