@@ -49,9 +49,11 @@ export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions): 
   return value;
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 function parse(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return JSON.parse(utf8.decode(bytes));
   } catch {
     throw new InvalidJsonError(NOT_JSON);
   }

@@ -171,7 +171,7 @@ class ShardCoordinator implements AsyncDisposable {
   /** Logs which replicas lead while this one does not, once for each change. */
   #reportStandby(): void {
     const { identity, namespace, logger } = this.#options;
-    const holders = this.#held.size > 0 ? [] : [...this.#board.holders(identity)];
+    const holders = this.#held.size > 0 ? [] : this.#board.holders(identity);
     const leases = holders
       .slice(0, MAX_SHOWN)
       .map(([name, holder]) => `${namespace}/${name} is held by ${holder.slice(0, MAX_HOLDER)}`);

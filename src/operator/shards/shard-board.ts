@@ -68,14 +68,15 @@ export class ShardBoard {
   }
 
   /**
-   * Returns the holders of the Leases of shards that other processes hold, by the name of the
-   * Lease.
+   * Returns the holders of the Leases of shards that other processes hold, in the order of the
+   * names of the Leases.
    */
-  holders(identity: string): ReadonlyMap<string, string> {
+  holders(identity: string): readonly (readonly [lease: string, holder: string])[] {
     const all = [...this.#records.values()].filter((record) => kindOf(record) !== "replica");
-    const held = all.filter((record) => record.holder !== identity && !this.isFree(record));
-    const names = held.map(({ object: { metadata }, holder }) => [metadata.name, holder] as const);
-    return new Map(names.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+    return all
+      .filter((record) => record.holder !== identity && !this.isFree(record))
+      .map(({ object: { metadata }, holder }) => [metadata.name, holder] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
   /** Returns the Leases of replicas that ended without deleting them. */

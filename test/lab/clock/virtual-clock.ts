@@ -71,21 +71,14 @@ class TimerHeap {
     const heap = this.#heap;
     const last = heap.pop()!;
     if (heap.length === 0) return;
-    heap[0] = last;
-    for (let index = 0; ;) {
-      let least = index;
-      for (const child of [2 * index + 1, 2 * index + 2]) {
-        if (child < heap.length && isBefore(heap[child]!, heap[least]!)) least = child;
-      }
-      if (least === index) return;
-      this.#swap(index, least);
-      index = least;
+    let index = 0;
+    for (let child = 1; child < heap.length; child = 2 * index + 1) {
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child += 1;
+      if (isBefore(last, heap[child]!)) break;
+      heap[index] = heap[child]!;
+      index = child;
     }
-  }
-
-  #swap(a: number, b: number): void {
-    const heap = this.#heap;
-    [heap[a], heap[b]] = [heap[b]!, heap[a]!];
+    heap[index] = last;
   }
 }
 
