@@ -95,12 +95,14 @@ function listedVault(
 
 /** Returns the keys of an object that a resource owns or has merged into it. */
 function ownContent(
-  { kind, metadata: { name } }: KubeObject,
+  { kind, metadata: { name }, spec }: KubeObject,
   target: KubeObject,
 ): Readonly<Record<string, string>> {
   const owner = `${kind}/${name}`;
   const merged = mergedInto(target).get(owner);
   if (!merged) return ownerOf(target) === owner ? contentOf(target) : {};
+  // A resource that does not merge any more does not touch the object (TargetConflict).
+  if ((spec as Spec).target?.creationPolicy !== "Merge") return {};
   return Object.fromEntries(
     Object.entries(contentOf(target)).filter(([key]) => merged.keys.includes(key)),
   );
