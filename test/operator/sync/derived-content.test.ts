@@ -262,3 +262,18 @@ describe("extract", () => {
 
 const keysOf = (scene: SimulatedWorld): string[] =>
   Object.keys(scene.target("app")?.data ?? {}).sort();
+
+// Found by the simulation: the missing secret was not named, and its keys seemed to be wrong.
+test("a typed Secret without the keys of a missing source names that source first", async () => {
+  await using scene = await withValues({ config: '{"host": "h"}', user: "u" });
+  const spec = { ...EXTRACT, data: [{ secretKey: "user", remoteRef: { key: "user" } }] };
+  scene.follow({}, spec);
+  await scene.settle();
+  const data = [{ secretKey: "password", remoteRef: { key: "missing" } }];
+  scene.follow({}, { ...spec, data, target: { type: "kubernetes.io/basic-auth" } });
+  await scene.settle();
+  expect(scene.outcome()).toBe("host=h user=u, SourceMissing");
+  expect(scene.condition("Ready")?.message).toMatch(
+    /^missing is not in the list .*; a Secret of type kubernetes.io\/basic-auth requires the keys/,
+  );
+});

@@ -85,7 +85,7 @@ function checked(
   report: Report,
 ): Gathered | Failure {
   if (gathered === "unavailable") return unavailable(report);
-  if ("condition" in gathered) return gathered;
+  if ("condition" in gathered) return withMissing(gathered, report);
   const size = gathered.keys.reduce((sum, key) => sum + key.state.size, 0);
   if (size > MAX_TARGET_BYTES) {
     const { reason, message } = tooLarge(size);
@@ -93,6 +93,14 @@ function checked(
   }
   const problem = shapeOf(resource, gathered);
   return problem === undefined ? gathered : rejected(problem);
+}
+
+/** Returns the failure to make a target of some of its sources: what lacks keys may be missing. */
+function withMissing(failure: Failure, { readyCondition }: Report): Failure {
+  const { reason, message } = failure.condition;
+  if (reason !== "InvalidKey" || readyCondition?.ready !== false) return failure;
+  const condition = notReady(readyCondition.reason, `${readyCondition.message}; ${message}`);
+  return { ...failure, condition, why: message };
 }
 
 /**
