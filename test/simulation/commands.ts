@@ -1,3 +1,4 @@
+import type { Vanished } from "./simulated-vaults.ts";
 import { findCondition } from "../../src/operator/api/conditions.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { MergePatch } from "../../src/operator/kube/client/kube-api.ts";
@@ -39,7 +40,7 @@ export type Command =
    * All secrets whose names begin with this prefix, of one vault, disappear together; a backup can
    * bring them back.
    */
-  | { readonly type: "vanish"; readonly vault: string; readonly prefix: string }
+  | ({ readonly type: "vanish" } & Vanished)
   | {
       readonly type: "annotate";
       readonly kind: "VaultSecret" | "VaultFile" | "Secret" | "ConfigMap";
@@ -158,8 +159,8 @@ async function act(world: World, command: Command): Promise<void> {
     case "write-secret":
       return vaults.write(command.vault, command.owner, command.name, command);
     case "vanish":
-      world.onVanish(command.vault, command.prefix);
-      return vaults.vanish(command.vault, command.prefix);
+      world.onVanish(command);
+      return vaults.vanish(command);
     case "upload-file":
       return vaults.upload(command.vault, command.owner, command.name);
     case "remove-entry":

@@ -1,6 +1,7 @@
 import { defined } from "../../src/operator/lib/defined.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
+import { CREATOR } from "./cast.ts";
 import type { Command } from "./commands.ts";
 import { expiry, move } from "./deadline-scenes.ts";
 import { followed, written } from "./followed.ts";
@@ -272,7 +273,10 @@ class SequenceMaker {
     ];
   }
 
-  /** Many secrets disappear, and a user may confirm that. */
+  /**
+   * Many secrets disappear, and a user may confirm that. Another account may share secrets of the
+   * same names, that stay.
+   */
   #disappearance(): Command[] {
     const vault = this.#draw.pick(VAULTS);
     const namespace = this.#draw.pick(NAMESPACES);
@@ -293,12 +297,18 @@ class SequenceMaker {
       name: this.#draw.pick(CONNECTIONS),
       right: this.#draw.below(0.6),
     };
+    const spared = this.#draw.below(0.3) ? CREATOR : undefined;
+    const shared = MANY_NAMES.flatMap((name): Command[] => [
+      { type: "write-secret", vault, owner: CREATOR, name },
+      { type: "share", vault, name, to: accountOf(namespace) },
+    ]);
     return [
       ...written(vault, namespace, MANY_NAMES),
+      ...(spared === undefined ? [] : shared),
       ...(isFollowed ? followed(vault, [main, ...put, all], policy) : put),
       { type: "advance", ms: 10_000 + Math.floor(this.#draw.random() * 120_000) },
       ...(this.#draw.below(0.5) ? [{ type: "back-up", vault } as const] : []),
-      { type: "vanish", vault, prefix: "m" },
+      { type: "vanish", vault, prefix: "m", ...defined({ spared }) },
       { type: "advance", ms: 10_000 + Math.floor(this.#draw.random() * 200_000) },
       ...(this.#draw.below(0.5) ? [confirm] : []),
       ...(this.#draw.below(0.3) ? [{ type: "restore", vault } as const] : []),

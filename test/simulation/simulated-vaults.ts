@@ -21,6 +21,14 @@ export interface Origin {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+/** Secrets of a vault that disappear together. */
+export interface Vanished {
+  readonly vault: string;
+  readonly prefix: string;
+  /** The account whose secrets stay, if there is one. */
+  readonly spared?: string | undefined;
+}
+
 /** Properties of a written secret, other than its name. */
 export interface WriteOptions {
   readonly minutes?: number;
@@ -200,9 +208,10 @@ export class SimulatedVaults {
   }
 
   /** Removes all secrets of a vault whose names begin with a prefix. */
-  vanish(vault: string, prefix: string): void {
+  vanish({ vault, prefix, spared }: Vanished): void {
     for (const { vault: of, owner, name } of new Set(this.#byNumber.values()))
-      if (of === vault && name.startsWith(prefix)) this.remove(vault, owner, name);
+      if (of === vault && owner !== spared && name.startsWith(prefix))
+        this.remove(vault, owner, name);
   }
 
   removeLatestVersion(vault: string, owner: string, name: string): void {

@@ -11,7 +11,7 @@ import type { Proxy } from "./path-to-vault.ts";
 import { Replicas } from "./replicas.ts";
 import { Rights } from "./rights.ts";
 import { runReplica } from "./run-replica.ts";
-import { SimulatedVaults } from "./simulated-vaults.ts";
+import { SimulatedVaults, type Vanished } from "./simulated-vaults.ts";
 import { simulateWorkloads } from "../lab/simulated/api-server/simulate-workloads.ts";
 import { createCaBundle, createWorkloads, ROLLOUT_MS } from "./workloads.ts";
 import {
@@ -81,7 +81,7 @@ export class World {
   /** Called when a vault carries out a write of a replica. */
   onVaultWrite: (user: string, operation: string) => void = () => undefined;
   /** Called before secrets with a prefix disappear from a vault. */
-  onVanish: (vault: string, prefix: string) => void = () => undefined;
+  onVanish: (vanished: Vanished) => void = () => undefined;
   /** Called when a user confirms removals. */
   onConfirm: () => void = () => undefined;
   /**

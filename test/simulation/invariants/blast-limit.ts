@@ -6,7 +6,7 @@ import {
 } from "../../../src/operator/api/kinds.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { targetObject } from "../expectations.ts";
-import type { Origin } from "../simulated-vaults.ts";
+import type { Origin, Vanished } from "../simulated-vaults.ts";
 import { urlOf, Violation, type World } from "../world.ts";
 import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
 import { contentOf, type TargetWrite } from "./target-write.ts";
@@ -42,7 +42,7 @@ export class BlastLimit {
 
   constructor(world: World) {
     this.#world = world;
-    world.onVanish = (vault, prefix) => this.#vanish(vault, prefix);
+    world.onVanish = (command) => this.#vanish(command);
     world.onConfirm = () => void (this.#losses = []);
   }
 
@@ -76,7 +76,7 @@ export class BlastLimit {
   }
 
   /** Before the secrets disappear. */
-  #vanish(vault: string, prefix: string): void {
+  #vanish({ vault, prefix, spared }: Vanished): void {
     const { server, vaults, clock } = this.#world;
     const all = new Set<string>();
     const followed = [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].filter(
@@ -95,6 +95,7 @@ export class BlastLimit {
       const isLost = (origin: Origin): boolean =>
         origin.vault === vault &&
         origin.name.startsWith(prefix) &&
+        origin.owner !== spared &&
         sources.has(origin.name) &&
         !vaults.hasDeadline(origin.name);
       return origins.filter(isLost).map((origin) => ({
