@@ -128,6 +128,18 @@ describe("a secret that is gone while a stranger shares another one of its name"
   });
 
   // Found by the simulation.
+  test("keeps its key if the address of the vault changes with the trust in its owner", async () => {
+    await using world = await SimulatedWorld.following([], { ba: "ba", bb: "bb" }, DELETE);
+    world.connect("vault", { trustedOwners: [DBA] });
+    await list(world, [own("ba"), from(DBA, "bb")]);
+    world.vault("again").lists(own("ba"), from(DBA, "bb"));
+    world.connect("again");
+    world.follow({ ba: "ba", bb: "bb" }, { ...DELETE, connection: "again" });
+    await world.settle(600_000);
+    expect(keys(world)).toEqual(["ba", "bb"]);
+  });
+
+  // Found by the simulation.
   test("loses its key on proof if the target has bytes of another vault", async () => {
     const data = { a: "a", b: "b" };
     await using world = await SimulatedWorld.following([own("a"), own("b")], data, DELETE);

@@ -77,7 +77,7 @@ const lastOwner = ({ before, access }: Observed, item: SyncItem): string =>
 /**
  * Returns the owner of the entry that an item refers to. If the spec names none, the entry is what
  * the target has bytes of, or had until their deadline; its owner is known if the status or the
- * connection names it. Instead of an entry of another vault, it is the own one of the account.
+ * connection names it. Instead of an entry of another vault, it is the one of the same owner.
  */
 function ownerOfBytes(
   input: Observed,
@@ -90,7 +90,7 @@ function ownerOfBytes(
     return isRemoved ? lastOwner(input, item) : undefined;
   }
   const { vault, account } = input.access;
-  if (!isFromVault(synced, vault)) return account;
+  if (!isFromVault(synced, vault)) return lastOwner(input, item);
   return [lastOwner(input, item), account].find(
     (owner) => synced.source === sourceId(vault, item.source, owner),
   );
