@@ -45,6 +45,13 @@ export const hasOwner = (
   wanted: string | undefined,
 ): boolean => owner !== undefined && owner.toLowerCase() === wanted?.toLowerCase();
 
+/**
+ * Reports whether a listed secret may belong to this account. A list without owners is no evidence
+ * that a secret of theirs is gone.
+ */
+export const mayHaveOwner = (record: Pick<Ownership, "owner">, wanted: string): boolean =>
+  record.owner === undefined || hasOwner(record, wanted);
+
 /** Reports whether the account of the connection created a secret. */
 export const isOwn = (record: Ownership, { account }: Pick<Trust, "account">): boolean =>
   record.owner === undefined || hasOwner(record, account);

@@ -30,6 +30,7 @@ export const testRemovalFacts: RemovalFacts = {
   hasReferences: () => true,
   rulesOf: () => [],
   wasServed: () => false,
+  ownersOf: () => [],
   deadlineOf: () => undefined,
   removes: () => true,
   claimedBy: () => new Set(),

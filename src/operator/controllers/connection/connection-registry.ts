@@ -268,11 +268,12 @@ export class ConnectionRegistry implements AsyncDisposable {
 
   #removalsOf(
     key: string,
-    { facts: { url }, intervalMs, wasHeld }: WantedConnection,
+    { facts: { url }, account, intervalMs, wasHeld }: WantedConnection,
     connection: Connection,
   ): Removals {
     return new Removals({
       url,
+      account,
       intervalMs,
       wasHeld,
       facts: this.#users().removalFactsOf(key),

@@ -81,6 +81,15 @@ describe("an entry that disappears while another owner's of its name is listed",
     expect([one.removals.held, one.heldByOthers]).toEqual([5, 1]);
   });
 
+  test("raises the number when its proof is asked for, while removals are held", () => {
+    const one = alone();
+    owned(one, names(20), EVE);
+    expect(one.list([], names(10))).toBe(10);
+    for (const name of names(2, 10)) one.fed.add(`${name} ${ANN}`);
+    for (const name of names(2, 10)) one.untilProven(name, "secret", ofAnn);
+    expect([one.removals.held, one.heldByOthers]).toEqual([12, 2]);
+  });
+
   test("does not count when its proof is asked for, if no target has its bytes", () => {
     const one = alone();
     owned(one, names(10), EVE);

@@ -1,4 +1,4 @@
-import { hasOwner } from "../../api/received-secrets.ts";
+import { mayHaveOwner } from "../../api/received-secrets.ts";
 import type {
   EntryKind,
   ListProgress,
@@ -17,13 +17,15 @@ const ALWAYS = (): boolean => true;
 const ownersIn = (snapshot: Snapshot | undefined, name: string): readonly string[] =>
   snapshot?.secrets(name).flatMap(({ owner }) => owner ?? []) ?? [];
 
-/** Reports whether the list has a secret of the name that belongs to this owner. */
+/** Reports whether the list has a secret of the name that may belong to this owner. */
 const isListedOf = (snapshot: Snapshot, name: string, owner: string): boolean =>
-  snapshot.secrets(name).some((record) => hasOwner(record, owner));
+  snapshot.secrets(name).some((record) => mayHaveOwner(record, owner));
 
 /** An open connection whose lists are observed. */
 export interface RemovalsOptions {
   readonly url: string;
+  /** Email address of the account of the connection. */
+  readonly account: string;
   readonly intervalMs: number;
   readonly facts: RemovalFacts;
   readonly limits: BlastLimits;
@@ -226,17 +228,18 @@ export class Removals implements BlastMember, Disposable {
     };
     for (const name of changed) {
       if (isPattern(name)) continue;
+      const rules = [...facts.rulesOf(kind, name)];
+      // Before the absence of the name ends: an owner's entry may still be absent.
+      if (kind === "secret") this.#observeOwners(name, snapshot, rules, unannounced);
       if (isListed(name)) this.#names.ofKind(kind).found(name);
       else
         this.#names.ofKind(kind).missed(name, absenceOf(name), () => facts.wasServed(kind, name));
-      const rules = [...facts.rulesOf(kind, name)];
       for (const rule of rules) {
         const names = this.#names.of(kind, { rule: rule.id });
         // What the list lacks is among the names of its kind.
         if (!isListed(name) || rule.finds(snapshot)) names.forget(name);
         else if (wasFound(rule, name)) names.missed(name, () => unannounced, ALWAYS);
       }
-      if (kind === "secret") this.#observeOwners(name, snapshot, rules, unannounced);
     }
   }
 
@@ -250,21 +253,23 @@ export class Removals implements BlastMember, Disposable {
     rules: readonly MetadataRule[],
     unannounced: Absence,
   ): void {
+    const { facts } = this.#options;
     const before = this.#before;
-    const owners = new Set([...ownersIn(before, name), ...ownersIn(snapshot, name)]);
-    const isUsed = (selection: Selection) => () =>
-      this.#options.facts.isReferenced("secret", name, selection);
-    for (const owner of owners) {
+    const isUsed = (selection: Selection) => () => facts.isReferenced("secret", name, selection);
+    for (const owner of this.#ownersOf(name, snapshot)) {
       const isListed = isListedOf(snapshot, name, owner);
       if (isListed) this.#names.found("secret", name, { owner });
-      else if (snapshot.secrets(name).length > 0)
-        this.#names
-          .of("secret", { owner })
-          .missed(
-            name,
-            () => ({ ...unannounced, isDue: this.#isDue("secret", name, snapshot, owner) }),
-            isUsed({ owner }),
-          );
+      else if (snapshot.secrets(name).length > 0) {
+        const names = this.#names.of("secret", { owner });
+        names.takeOver(name, this.#names.ofKind("secret"));
+        names.missed(
+          name,
+          () => ({ ...unannounced, isDue: this.#isDue("secret", name, snapshot, owner) }),
+          before === undefined
+            ? () => facts.wasServed("secret", name, { owner })
+            : isUsed({ owner }),
+        );
+      }
       for (const rule of rules) {
         const selection = { owner, rule: rule.id };
         if (!isListed || rule.finds(snapshot, owner)) this.#names.found("secret", name, selection);
@@ -272,6 +277,17 @@ export class Removals implements BlastMember, Disposable {
           this.#names.of("secret", selection).missed(name, () => unannounced, isUsed(selection));
       }
     }
+  }
+
+  /**
+   * Returns the owners of the secrets of a name that are listed, and were before. If no list before
+   * had the name, targets may have bytes of further ones.
+   */
+  #ownersOf(name: string, snapshot: Snapshot): ReadonlySet<string> {
+    const [before, now] = [ownersIn(this.#before, name), ownersIn(snapshot, name)];
+    const { facts, account } = this.#options;
+    const further = before.length > 0 || now.length === 0 ? [] : [account, ...facts.ownersOf(name)];
+    return new Set([...before, ...now, ...further]);
   }
 
   /**
@@ -307,9 +323,12 @@ export class Removals implements BlastMember, Disposable {
       () => this.#options.facts.wasServed(kind, name, selection),
     );
     this.#changed();
-    if (names.gone.has(name) && this.held === 0) {
-      this.#limit.check(this);
-      if (this.held > 0) this.#options.onHeld();
+    if (names.gone.has(name)) {
+      const before = this.held;
+      if (before > 0) names.hold(this.#removes(names));
+      else this.#limit.check(this);
+      this.#changed();
+      if (this.held > before) this.#options.onHeld();
     }
     return absence;
   }

@@ -6,6 +6,7 @@ import {
   removesWhenGone,
   reportedDeadline,
   reportedFinds,
+  reportedOwners,
   showsServed,
   type SyncStatus,
 } from "../../sync/sync-status.ts";
@@ -162,6 +163,11 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
       users(kind, name, selection).some(({ resource, status }) =>
         showsServed(resource, status, name, claimOf(resource, name)),
       ),
+    ownersOf: (name) =>
+      users("secret", name).flatMap(({ resource, status }) => [
+        ...resource.items.flatMap(({ source, owner }) => (source === name ? (owner ?? []) : [])),
+        ...reportedOwners(status, name),
+      ]),
     deadlineOf: (kind, name) =>
       users(kind, name)
         .map(({ status }) => reportedDeadline(status, name))
