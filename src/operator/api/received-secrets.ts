@@ -39,6 +39,12 @@ export const trustOf = ({
   receive,
 });
 
+/** Returns the owners that a connection names: its account first. */
+export const namedOwners = ({
+  account,
+  trustedOwners = new Set(),
+}: Pick<Trust, "account" | "trustedOwners">): readonly string[] => [account, ...trustedOwners];
+
 /** Reports whether a secret belongs to this account. */
 export const hasOwner = (
   { owner }: Pick<Ownership, "owner">,

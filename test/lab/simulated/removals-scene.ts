@@ -51,7 +51,7 @@ export class RemovalsConnection {
    * its deadline.
    */
   readonly retained = new Set<string>();
-  /** Deadlines that statuses show. */
+  /** Deadlines that statuses show, by name; of an entry, by `<name> <owner>`. */
   readonly deadlines = new Map<string, number>();
   /** Names that the rule found before, as the targets show. */
   readonly claimed = new Set<string>();
@@ -82,7 +82,7 @@ export class RemovalsConnection {
     this.url = url;
     this.removals = new Removals({
       url,
-      account: ACCOUNT,
+      owners: [ACCOUNT],
       intervalMs,
       wasHeld,
       limits: vault.limits,
@@ -157,7 +157,7 @@ export class RemovalsConnection {
           ? (owners.get(name) ?? [undefined]).map((owner) => ({
               owner,
               metadata: { isProd: shown.secret.get(name) },
-              deleteAt: deadlines.get(name),
+              deleteAt: deadlines.get(`${name} ${owner}`) ?? deadlines.get(name),
             }))
           : [],
       file: (name: string) => (shown.file.has(name) ? {} : undefined),

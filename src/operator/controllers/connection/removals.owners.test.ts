@@ -66,6 +66,14 @@ describe("an entry that disappears while another owner's of its name is listed",
     expect(owned(one, names(5 - retained, retained), ANN, EVE)).toBe(retained);
   });
 
+  test("is not due at the deadline of the other one", () => {
+    const one = shared(20);
+    for (const name of names(20)) one.deadlines.set(`${name} ${EVE}`, 2 * INTERVAL);
+    one.list(names(20), []);
+    for (const name of names(20)) one.retained.add(`${name} due`);
+    expect(one.list([], names(5))).toBe(5);
+  });
+
   test("does not count if no target has its bytes", () => {
     const one = shared(20);
     one.fed.clear();

@@ -2,6 +2,7 @@ import { mayHaveOwner } from "../../api/received-secrets.ts";
 import type {
   EntryKind,
   ListProgress,
+  SecretRecord,
   Snapshot,
   SnapshotChange,
 } from "../../vault-client/connection.ts";
@@ -24,8 +25,8 @@ const isListedOf = (snapshot: Snapshot, name: string, owner: string): boolean =>
 /** An open connection whose lists are observed. */
 export interface RemovalsOptions {
   readonly url: string;
-  /** Email address of the account of the connection. */
-  readonly account: string;
+  /** Email addresses of the account of the connection, and of the owners that it names. */
+  readonly owners: readonly string[];
   readonly intervalMs: number;
   readonly facts: RemovalFacts;
   readonly limits: BlastLimits;
@@ -285,8 +286,9 @@ export class Removals implements BlastMember, Disposable {
    */
   #ownersOf(name: string, snapshot: Snapshot): ReadonlySet<string> {
     const [before, now] = [ownersIn(this.#before, name), ownersIn(snapshot, name)];
-    const { facts, account } = this.#options;
-    const further = before.length > 0 || now.length === 0 ? [] : [account, ...facts.ownersOf(name)];
+    const { facts, owners } = this.#options;
+    const further =
+      before.length > 0 || now.length === 0 ? [] : [...owners, ...facts.ownersOf(name)];
     return new Set([...before, ...now, ...further]);
   }
 
@@ -296,11 +298,14 @@ export class Removals implements BlastMember, Disposable {
    */
   #isDue(kind: EntryKind, name: string, { listedAt }: Snapshot, owner?: string): boolean {
     if (kind === "file") return false;
-    const before = this.#before
-      ?.secrets(name)
-      .filter((record) => owner === undefined || record.owner === owner)
-      .map(({ deleteAt }) => deleteAt) ?? [this.#options.facts.deadlineOf(kind, name)];
-    return before.some((deleteAt) => deleteAt !== undefined && deleteAt <= listedAt);
+    const { facts } = this.#options;
+    const records = this.#before?.secrets(name);
+    if (records === undefined) return (facts.deadlineOf(kind, name) ?? Infinity) <= listedAt;
+    const isUsed = (record: SecretRecord): boolean =>
+      owner === undefined
+        ? records.length === 1 || facts.isReferenced(kind, name, { owner: record.owner })
+        : record.owner === owner;
+    return records.some((one) => (one.deleteAt ?? Infinity) <= listedAt && isUsed(one));
   }
 
   /**
