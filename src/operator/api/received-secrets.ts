@@ -39,11 +39,24 @@ export const trustOf = ({
   receive,
 });
 
+/** Returns the owners that a connection names: its account first. */
+export const namedOwners = ({
+  account,
+  trustedOwners = new Set(),
+}: Pick<Trust, "account" | "trustedOwners">): readonly string[] => [account, ...trustedOwners];
+
 /** Reports whether a secret belongs to this account. */
 export const hasOwner = (
   { owner }: Pick<Ownership, "owner">,
   wanted: string | undefined,
 ): boolean => owner !== undefined && owner.toLowerCase() === wanted?.toLowerCase();
+
+/**
+ * Reports whether a listed secret may belong to this account. A list without owners is no evidence
+ * that a secret of theirs is gone.
+ */
+export const mayHaveOwner = (record: Pick<Ownership, "owner">, wanted: string): boolean =>
+  record.owner === undefined || hasOwner(record, wanted);
 
 /** Reports whether the account of the connection created a secret. */
 export const isOwn = (record: Ownership, { account }: Pick<Trust, "account">): boolean =>

@@ -37,6 +37,10 @@ export function reportedName({ items = [] }: SyncStatus, key: string): string | 
   return shown && sourceOf(shown);
 }
 
+/** Returns the other accounts that created the sources of this name, according to a status. */
+export const reportedOwners = ({ items = [] }: SyncStatus, source: string): string[] =>
+  items.flatMap((item) => ("owner" in item && item.key === source ? (item.owner ?? []) : []));
+
 /**
  * Returns the names that a rule found and that the target has, according to a status: their keys
  * are what the rule makes of them.

@@ -119,9 +119,11 @@ export function sourceId(vault: string, source: string, owner: string | undefine
   return `${vault}.${shortDigest([source, owner ?? null])}`;
 }
 
-/** Reports whether the source of a synced key is an entry of this name and owner, of any vault. */
-export const isOfEntry = ({ source }: SyncedKey, name: string, owner: string): boolean =>
-  source.endsWith(sourceId("", name, owner));
+/**
+ * Returns the identities of the entry of an owner: lists and specs may spell an address differently.
+ */
+export const entryIds = (vault: string, source: string, owner: string): readonly string[] =>
+  [owner, owner.toLowerCase()].map((spelling) => sourceId(vault, source, spelling));
 
 /** Reports whether the source of a synced key is an entry of this vault. */
 export const isFromVault = ({ source }: SyncedKey, vault: string): boolean =>

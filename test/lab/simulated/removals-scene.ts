@@ -7,6 +7,8 @@ import type { Selection } from "../../../src/operator/controllers/connection/con
 import { BlastLimits } from "../../../src/operator/controllers/connection/blast-limit.ts";
 import { Removals } from "../../../src/operator/controllers/connection/removals.ts";
 
+import { ACCOUNT } from "./simulated-vault.ts";
+
 export const INTERVAL = 60_000;
 export const VAULT_URL = "https://vault.example.com";
 /** The metadata that the rules of these tests request. */
@@ -49,7 +51,7 @@ export class RemovalsConnection {
    * its deadline.
    */
   readonly retained = new Set<string>();
-  /** Deadlines that statuses show. */
+  /** Deadlines that statuses show, by name; of an entry, by `<name> <owner>`. */
   readonly deadlines = new Map<string, number>();
   /** Names that the rule found before, as the targets show. */
   readonly claimed = new Set<string>();
@@ -80,6 +82,7 @@ export class RemovalsConnection {
     this.url = url;
     this.removals = new Removals({
       url,
+      owners: [ACCOUNT],
       intervalMs,
       wasHeld,
       limits: vault.limits,
@@ -95,6 +98,10 @@ export class RemovalsConnection {
           owner === undefined
             ? this.served.has(`${kind} ${name}`)
             : this.fed.has(`${name} ${owner}`),
+        ownersOf: (name) =>
+          [...this.fed].flatMap((entry) =>
+            entry.startsWith(`${name} `) ? entry.slice(name.length + 1) : [],
+          ),
         deadlineOf: (_, name) => this.deadlines.get(name),
         removes: (_, name, isDue) =>
           !this.unreferenced.has(name) && !this.retained.has(isDue ? `${name} due` : name),
@@ -150,7 +157,7 @@ export class RemovalsConnection {
           ? (owners.get(name) ?? [undefined]).map((owner) => ({
               owner,
               metadata: { isProd: shown.secret.get(name) },
-              deleteAt: deadlines.get(name),
+              deleteAt: deadlines.get(`${name} ${owner}`) ?? deadlines.get(name),
             }))
           : [],
       file: (name: string) => (shown.file.has(name) ? {} : undefined),

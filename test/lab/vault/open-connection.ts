@@ -29,6 +29,7 @@ export const testRemovalFacts: RemovalFacts = {
   hasReferences: () => true,
   rulesOf: () => [],
   wasServed: () => false,
+  ownersOf: () => [],
   deadlineOf: () => undefined,
   removes: () => true,
   claimedBy: () => new Set(),

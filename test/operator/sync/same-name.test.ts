@@ -161,6 +161,40 @@ describe("a secret that is gone while a stranger shares another one of its name"
   });
 });
 
+describe("the owner of a secret that is gone", () => {
+  test("is known although the connection spells the address of its account differently", async () => {
+    await using world = await SimulatedWorld.shop();
+    world.connect("vault", { email: "Ops@Example.com" });
+    world.follow({ a: "a", b: "b" }, DELETE);
+    await list(world, [own("a"), own("b")]);
+    expect(keys(world)).toEqual(["a", "b"]);
+    await list(world, [own("a"), from(EVE, "b")], 300_000);
+    expect(world.outcome()).toBe("a=vault a@1, SourceMissing");
+  });
+
+  // A status shows 64 items.
+  const names = Array.from({ length: 100 }, (_, at) => `b${100 + at}`);
+  const dbas = names.map((name) => from(DBA, name));
+
+  test("is known although the status does not show it", async () => {
+    await using world = await SimulatedWorld.shop();
+    world.connect("vault", { trustedOwners: [DBA] });
+    world.follow({}, { ...FIND, ...DELETE });
+    await list(world, dbas);
+    await list(world, [...dbas.slice(0, 99), from(EVE, "b199")], 300_000);
+    expect(keys(world)).toEqual(names.slice(0, 99));
+  });
+
+  test("is not replaced by another trusted one although the status does not show it", async () => {
+    await using world = await SimulatedWorld.shop();
+    world.connect("vault", { trustedOwners: [DBA, EVE] });
+    world.follow({}, FIND);
+    await list(world, dbas);
+    await list(world, [...dbas.slice(0, 99), from(EVE, "b199", { version: 8 })], 300_000);
+    expect(world.outcome()).toMatch(/ b199=vault b199@7, AmbiguousName$/u);
+  });
+});
+
 describe("a secret that lost the metadata of its rule", () => {
   test("loses its key although a stranger shares one with the metadata", async () => {
     const [a, b] = [own("a", { metadata: prod }), own("b", { metadata: prod })];

@@ -10,6 +10,7 @@ import type {
 } from "./connection-users.ts";
 import { lastHeard, staleAt, stalenessOf } from "../../connection/list-age.ts";
 import type { BlastLimits } from "./blast-limit.ts";
+import { namedOwners } from "../../api/received-secrets.ts";
 import { Removals } from "./removals.ts";
 
 /** An open connection, as seen by the resources that use it. */
@@ -268,11 +269,12 @@ export class ConnectionRegistry implements AsyncDisposable {
 
   #removalsOf(
     key: string,
-    { facts: { url }, intervalMs, wasHeld }: WantedConnection,
+    { facts: { url }, intervalMs, wasHeld, ...trust }: WantedConnection,
     connection: Connection,
   ): Removals {
     return new Removals({
       url,
+      owners: namedOwners(trust),
       intervalMs,
       wasHeld,
       facts: this.#users().removalFactsOf(key),

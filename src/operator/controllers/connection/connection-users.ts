@@ -30,6 +30,8 @@ export interface RemovalFacts {
    * before this connection was opened.
    */
   wasServed(kind: EntryKind, name: string, selection?: Selection): boolean;
+  /** Returns the owners whose secrets of this name specs request or statuses show. */
+  ownersOf(name: string): Iterable<string>;
   /**
    * Returns the deadline of an entry that was listed before this connection was opened, in
    * milliseconds since the epoch.

@@ -52,6 +52,15 @@ export class ListedNames {
     if (this.listed.delete(name) || wasServed()) this.gone.add(name);
   }
 
+  /** Takes over the absence of a name, and whether it is held, from names that select more. */
+  takeOver(name: string, wider: ListedNames): void {
+    const absence = wider.absences.get(name);
+    if (absence === undefined) return;
+    if (!this.absences.has(name)) this.absences.set(name, absence);
+    for (const state of ["gone", "held", "waived", "spared"] as const)
+      if (wider[state].has(name)) this[state].add(name);
+  }
+
   /** Drops what is known about the names that this does not select. */
   prune(isKept: (name: string) => boolean): void {
     for (const name of [...this.listed, ...this.absences.keys()])

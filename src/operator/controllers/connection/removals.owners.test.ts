@@ -66,6 +66,14 @@ describe("an entry that disappears while another owner's of its name is listed",
     expect(owned(one, names(5 - retained, retained), ANN, EVE)).toBe(retained);
   });
 
+  test("is not due at the deadline of the other one", () => {
+    const one = shared(20);
+    for (const name of names(20)) one.deadlines.set(`${name} ${EVE}`, 2 * INTERVAL);
+    one.list(names(20), []);
+    for (const name of names(20)) one.retained.add(`${name} due`);
+    expect(one.list([], names(5))).toBe(5);
+  });
+
   test("does not count if no target has its bytes", () => {
     const one = shared(20);
     one.fed.clear();
@@ -79,6 +87,15 @@ describe("an entry that disappears while another owner's of its name is listed",
     const left = names(5).map((name) => one.untilProven(name, "secret", ofAnn));
     expect(left).toEqual(names(5).map(() => 2 * INTERVAL));
     expect([one.removals.held, one.heldByOthers]).toEqual([5, 1]);
+  });
+
+  test("raises the number when its proof is asked for, while removals are held", () => {
+    const one = alone();
+    owned(one, names(20), EVE);
+    expect(one.list([], names(10))).toBe(10);
+    for (const name of names(2, 10)) one.fed.add(`${name} ${ANN}`);
+    for (const name of names(2, 10)) one.untilProven(name, "secret", ofAnn);
+    expect([one.removals.held, one.heldByOthers]).toEqual([12, 2]);
   });
 
   test("does not count when its proof is asked for, if no target has its bytes", () => {

@@ -1,7 +1,8 @@
-import { hasOwner } from "../../api/received-secrets.ts";
+import { mayHaveOwner } from "../../api/received-secrets.ts";
 import type {
   EntryKind,
   ListProgress,
+  SecretRecord,
   Snapshot,
   SnapshotChange,
 } from "../../vault-client/connection.ts";
@@ -17,13 +18,15 @@ const ALWAYS = (): boolean => true;
 const ownersIn = (snapshot: Snapshot | undefined, name: string): readonly string[] =>
   snapshot?.secrets(name).flatMap(({ owner }) => owner ?? []) ?? [];
 
-/** Reports whether the list has a secret of the name that belongs to this owner. */
+/** Reports whether the list has a secret of the name that may belong to this owner. */
 const isListedOf = (snapshot: Snapshot, name: string, owner: string): boolean =>
-  snapshot.secrets(name).some((record) => hasOwner(record, owner));
+  snapshot.secrets(name).some((record) => mayHaveOwner(record, owner));
 
 /** An open connection whose lists are observed. */
 export interface RemovalsOptions {
   readonly url: string;
+  /** Email addresses of the account of the connection, and of the owners that it names. */
+  readonly owners: readonly string[];
   readonly intervalMs: number;
   readonly facts: RemovalFacts;
   readonly limits: BlastLimits;
@@ -218,17 +221,18 @@ export class Removals implements BlastMember, Disposable {
     };
     for (const name of changed) {
       if (isPattern(name)) continue;
+      const rules = [...facts.rulesOf(kind, name)];
+      // Before the absence of the name ends: an owner's entry may still be absent.
+      if (kind === "secret") this.#observeOwners(name, snapshot, rules, unannounced);
       if (isListed(name)) this.#names.ofKind(kind).found(name);
       else
         this.#names.ofKind(kind).missed(name, absenceOf(name), () => facts.wasServed(kind, name));
-      const rules = [...facts.rulesOf(kind, name)];
       for (const rule of rules) {
         const names = this.#names.of(kind, { rule: rule.id });
         // What the list lacks is among the names of its kind.
         if (!isListed(name) || rule.finds(snapshot)) names.forget(name);
         else if (wasFound(rule, name)) names.missed(name, () => unannounced, ALWAYS);
       }
-      if (kind === "secret") this.#observeOwners(name, snapshot, rules, unannounced);
     }
   }
 
@@ -242,21 +246,23 @@ export class Removals implements BlastMember, Disposable {
     rules: readonly MetadataRule[],
     unannounced: Absence,
   ): void {
+    const { facts } = this.#options;
     const before = this.#before;
-    const owners = new Set([...ownersIn(before, name), ...ownersIn(snapshot, name)]);
-    const isUsed = (selection: Selection) => () =>
-      this.#options.facts.isReferenced("secret", name, selection);
-    for (const owner of owners) {
+    const isUsed = (selection: Selection) => () => facts.isReferenced("secret", name, selection);
+    for (const owner of this.#ownersOf(name, snapshot)) {
       const isListed = isListedOf(snapshot, name, owner);
       if (isListed) this.#names.found("secret", name, { owner });
-      else if (snapshot.secrets(name).length > 0)
-        this.#names
-          .of("secret", { owner })
-          .missed(
-            name,
-            () => ({ ...unannounced, isDue: this.#isDue("secret", name, snapshot, owner) }),
-            isUsed({ owner }),
-          );
+      else if (snapshot.secrets(name).length > 0) {
+        const names = this.#names.of("secret", { owner });
+        names.takeOver(name, this.#names.ofKind("secret"));
+        names.missed(
+          name,
+          () => ({ ...unannounced, isDue: this.#isDue("secret", name, snapshot, owner) }),
+          before === undefined
+            ? () => facts.wasServed("secret", name, { owner })
+            : isUsed({ owner }),
+        );
+      }
       for (const rule of rules) {
         const selection = { owner, rule: rule.id };
         if (!isListed || rule.finds(snapshot, owner)) this.#names.found("secret", name, selection);
@@ -267,16 +273,31 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
+   * Returns the owners of the secrets of a name that are listed, and were before. If no list before
+   * had the name, targets may have bytes of further ones.
+   */
+  #ownersOf(name: string, snapshot: Snapshot): ReadonlySet<string> {
+    const [before, now] = [ownersIn(this.#before, name), ownersIn(snapshot, name)];
+    const { facts, owners } = this.#options;
+    const further =
+      before.length > 0 || now.length === 0 ? [] : [...owners, ...facts.ownersOf(name)];
+    return new Set([...before, ...now, ...further]);
+  }
+
+  /**
    * Reports whether the vault had announced the removal of an entry, of this owner if one is given,
    * that a list lacks.
    */
   #isDue(kind: EntryKind, name: string, { listedAt }: Snapshot, owner?: string): boolean {
     if (kind === "file") return false;
-    const before = this.#before
-      ?.secrets(name)
-      .filter((record) => owner === undefined || record.owner === owner)
-      .map(({ deleteAt }) => deleteAt) ?? [this.#options.facts.deadlineOf(kind, name)];
-    return before.some((deleteAt) => deleteAt !== undefined && deleteAt <= listedAt);
+    const { facts } = this.#options;
+    const records = this.#before?.secrets(name);
+    if (records === undefined) return (facts.deadlineOf(kind, name) ?? Infinity) <= listedAt;
+    const isUsed = (record: SecretRecord): boolean =>
+      owner === undefined
+        ? records.length === 1 || facts.isReferenced(kind, name, { owner: record.owner })
+        : record.owner === owner;
+    return records.some((one) => (one.deleteAt ?? Infinity) <= listedAt && isUsed(one));
   }
 
   /**
@@ -299,9 +320,12 @@ export class Removals implements BlastMember, Disposable {
       () => this.#options.facts.wasServed(kind, name, selection),
     );
     this.#changed();
-    if (names.gone.has(name) && this.held === 0) {
-      this.#limit.check(this);
-      if (this.held > 0) this.#options.onHeld();
+    if (names.gone.has(name)) {
+      const before = this.held;
+      if (before > 0) names.hold(this.#removes(names));
+      else this.#limit.check(this);
+      this.#changed();
+      if (this.held > before) this.#options.onHeld();
     }
     return absence;
   }

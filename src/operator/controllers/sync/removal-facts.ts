@@ -6,10 +6,11 @@ import {
   removesWhenGone,
   reportedDeadline,
   reportedFinds,
+  reportedOwners,
   showsServed,
   type SyncStatus,
 } from "../../sync/sync-status.ts";
-import { isOfEntry, type SyncedKey, targetState } from "../../sync/target.ts";
+import { entryIds, type SyncedKey, targetState } from "../../sync/target.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
 import type { MetadataRule, RemovalFacts, Selection } from "../connection/connection-users.ts";
 import type { ReferenceIndex } from "./reference-index.ts";
@@ -45,11 +46,12 @@ function usersOf(
     (key) => rule === undefined || references.get(key)?.rules?.some(isOf) === true,
   );
   if (owner === undefined) return keys;
+  const ids = entryIds("", name, owner);
   return keys.filter((key) =>
     reported(resources, [key]).some(
       ({ resource }) =>
         resource.items.some((item) => item.source === name && hasOwner(item, owner)) ||
-        claimsOf(resources, resource).some((claim) => isOfEntry(claim, name, owner)),
+        claimsOf(resources, resource).some(({ source }) => ids.some((id) => source.endsWith(id))),
     ),
   );
 }
@@ -162,6 +164,11 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
       users(kind, name, selection).some(({ resource, status }) =>
         showsServed(resource, status, name, claimOf(resource, name)),
       ),
+    ownersOf: (name) =>
+      users("secret", name).flatMap(({ resource, status }) => [
+        ...resource.items.flatMap(({ source, owner }) => (source === name ? (owner ?? []) : [])),
+        ...reportedOwners(status, name),
+      ]),
     deadlineOf: (kind, name) =>
       users(kind, name)
         .map(({ status }) => reportedDeadline(status, name))

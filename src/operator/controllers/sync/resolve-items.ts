@@ -1,9 +1,11 @@
 import { findCondition } from "../../api/conditions.ts";
 import { type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
-import { unfound, metadataRule } from "../../sync/find-items.ts";
+import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import { earlierItem, isForced } from "../../sync/sync-status.ts";
+import { namedOwners } from "../../api/received-secrets.ts";
 import {
+  entryIds,
   isFromVault,
   type SyncedKey,
   sourceId,
@@ -89,10 +91,10 @@ function ownerOfBytes(
     const isRemoved = earlierItem(input.before, item)?.deleteAt !== undefined;
     return isRemoved ? lastOwner(input, item) : undefined;
   }
-  const { vault, account } = input.access;
-  if (!isFromVault(synced, vault)) return lastOwner(input, item);
-  return [lastOwner(input, item), account].find(
-    (owner) => synced.source === sourceId(vault, item.source, owner),
+  const { access } = input;
+  if (!isFromVault(synced, access.vault)) return lastOwner(input, item);
+  return [lastOwner(input, item), ...namedOwners(access)].find((owner) =>
+    entryIds(access.vault, item.source, owner).includes(synced.source),
   );
 }
 
@@ -197,7 +199,7 @@ function isOfName(
   synced: SyncedKey,
 ): boolean {
   const earlier = earlierItem(before, item);
-  if (earlier?.version !== undefined) return true;
+  if (earlier?.version !== undefined || foundName(synced) === item.source) return true;
   const owners = [undefined, access.account, earlier?.owner, item.owner];
   return owners.some((owner) => synced.source === sourceId(access.vault, item.source, owner));
 }

@@ -1,5 +1,5 @@
 import { vaultSecretKind } from "../../api/kinds.ts";
-import { hasOwner, isOwn, isTrusted, isUntrusted } from "../../api/received-secrets.ts";
+import { isOwn, isTrusted, isUntrusted, mayHaveOwner } from "../../api/received-secrets.ts";
 import { hasMetadata } from "../../sync/find-items.ts";
 import { parseSecret } from "../../sync/parse-secret.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
@@ -28,7 +28,7 @@ export const secretSource = (moreTypes: readonly string[] = []): SourceKind => (
       .secrets(name)
       .some(
         (record) =>
-          (owner === undefined || hasOwner(record, owner)) &&
+          (owner === undefined || mayHaveOwner(record, owner)) &&
           (trust === undefined || isTrusted(record, trust)) &&
           hasMetadata(record.metadata, find),
       ),

@@ -43,7 +43,8 @@ const absenceKey = (name: string, owner: string | undefined): string =>
 
 const isListed = (secrets: SecretsByName, name: string, owner: string | undefined): boolean =>
   (secrets.get(name) ?? []).some(
-    (record) => owner === undefined || record.owner?.toLowerCase() === owner.toLowerCase(),
+    (record) =>
+      owner === undefined || (record.owner ?? owner).toLowerCase() === owner.toLowerCase(),
   );
 
 /** Reports whether a name still has its only record. */
