@@ -37,9 +37,16 @@ export function reportedName({ items = [] }: SyncStatus, key: string): string | 
   return shown && sourceOf(shown);
 }
 
-/** Returns the other accounts that created the sources of this name, according to a status. */
+/**
+ * Returns the owners of the secrets of this name whose bytes the target has, according to a status;
+ * "" is the account of the connection.
+ */
 export const reportedOwners = ({ items = [] }: SyncStatus, source: string): string[] =>
-  items.flatMap((item) => ("owner" in item && item.key === source ? (item.owner ?? []) : []));
+  items.flatMap((item) =>
+    "filename" in item || item.key !== source || item.version === undefined
+      ? []
+      : (item.owner ?? ""),
+  );
 
 /**
  * Returns the names that a rule found and that the target has, according to a status: their keys

@@ -82,7 +82,7 @@ export class RemovalsConnection {
     this.url = url;
     this.removals = new Removals({
       url,
-      owners: [ACCOUNT],
+      account: ACCOUNT,
       intervalMs,
       wasHeld,
       limits: vault.limits,

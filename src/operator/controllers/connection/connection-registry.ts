@@ -10,7 +10,6 @@ import type {
 } from "./connection-users.ts";
 import { lastHeard, staleAt, stalenessOf } from "../../connection/list-age.ts";
 import type { BlastLimits } from "./blast-limit.ts";
-import { namedOwners } from "../../api/received-secrets.ts";
 import { Removals } from "./removals.ts";
 
 /** An open connection, as seen by the resources that use it. */
@@ -269,12 +268,12 @@ export class ConnectionRegistry implements AsyncDisposable {
 
   #removalsOf(
     key: string,
-    { facts: { url }, intervalMs, wasHeld, ...trust }: WantedConnection,
+    { facts: { url }, account, intervalMs, wasHeld }: WantedConnection,
     connection: Connection,
   ): Removals {
     return new Removals({
       url,
-      owners: namedOwners(trust),
+      account,
       intervalMs,
       wasHeld,
       facts: this.#users().removalFactsOf(key),

@@ -30,7 +30,10 @@ export interface RemovalFacts {
    * before this connection was opened.
    */
   wasServed(kind: EntryKind, name: string, selection?: Selection): boolean;
-  /** Returns the owners whose secrets of this name specs request or statuses show. */
+  /**
+   * Returns the owners of the secrets of this name whose bytes statuses show; "" is the account of
+   * the connection.
+   */
   ownersOf(name: string): Iterable<string>;
   /**
    * Returns the deadline of an entry that was listed before this connection was opened, in

@@ -25,8 +25,8 @@ const isListedOf = (snapshot: Snapshot, name: string, owner: string): boolean =>
 /** An open connection whose lists are observed. */
 export interface RemovalsOptions {
   readonly url: string;
-  /** Email addresses of the account of the connection, and of the owners that it names. */
-  readonly owners: readonly string[];
+  /** Email address of the account of the connection. */
+  readonly account: string;
   readonly intervalMs: number;
   readonly facts: RemovalFacts;
   readonly limits: BlastLimits;
@@ -278,9 +278,9 @@ export class Removals implements BlastMember, Disposable {
    */
   #ownersOf(name: string, snapshot: Snapshot): ReadonlySet<string> {
     const [before, now] = [ownersIn(this.#before, name), ownersIn(snapshot, name)];
-    const { facts, owners } = this.#options;
-    const further =
-      before.length > 0 || now.length === 0 ? [] : [...owners, ...facts.ownersOf(name)];
+    const { facts, account } = this.#options;
+    const isNew = before.length === 0 && now.length > 0 && !isListedOf(snapshot, name, account);
+    const further = isNew ? [...facts.ownersOf(name)].map((owner) => owner || account) : [];
     return new Set([...before, ...now, ...further]);
   }
 

@@ -83,6 +83,12 @@ interface Reported {
   readonly status: SyncStatus;
 }
 
+/** Returns the status of a resource by its key of the queue. */
+function statusOf({ kinds }: Resources, key: string): SyncStatus {
+  const { kind, objectKey } = parseSyncKey(key);
+  return readStatus(kind, kinds[kind].resources.get(objectKey)?.["status"]);
+}
+
 /** Returns resources and their statuses by the keys of the queue. */
 function* reported({ kinds }: Resources, keys: Iterable<string>): Generator<Reported> {
   for (const key of keys) {
@@ -165,10 +171,9 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
         showsServed(resource, status, name, claimOf(resource, name)),
       ),
     ownersOf: (name) =>
-      users("secret", name).flatMap(({ resource, status }) => [
-        ...resource.items.flatMap(({ source, owner }) => (source === name ? (owner ?? []) : [])),
-        ...reportedOwners(status, name),
-      ]),
+      usersOf(resources, connection, "secret", name).flatMap((key) =>
+        reportedOwners(statusOf(resources, key), name),
+      ),
     deadlineOf: (kind, name) =>
       users(kind, name)
         .map(({ status }) => reportedDeadline(status, name))
