@@ -129,7 +129,9 @@ function mustLeave(
     );
   if (isListed) return false;
   const changedAt = Math.max(vaults.changedAt(vault, name), quietSince);
-  if (whenMissing === "Delete" && clock.monotonic() - changedAt >= PROVEN_MS) return true;
+  const hadDeadline = vaults.deadlinesOf(vault, name, owner).length > 0;
+  const isProven = clock.monotonic() - changedAt >= PROVEN_MS;
+  if (whenMissing === "Delete" && isProven && !hadDeadline) return true;
   if (whenRemoved === "Retain" || vaults.irregular.has(`${vault} ${owner} ${name}`)) return false;
   // On the monotonic clock.
   const ages = vaults
