@@ -52,6 +52,23 @@ describe("names that are held, and that a stranger begins to share", () => {
     expect(held(world)).toBe(undefined);
   });
 
+  test.each([false, true])("stay held after a restart without their metadata: %s", async (eve) => {
+    const metadata = { environment_type: "prod" };
+    const found = names.map((name) => own(name, { metadata }));
+    const eves = eve ? names.map((name) => of(EVE, name, { metadata })) : [];
+    const spec = { ...FIND, dataFrom: [{ find: { metadata } }] };
+    await using world = await SimulatedWorld.following([...found, ...eves], {}, spec);
+    const lost = names.map((name) => own(name));
+    await list(world, [...lost, ...eves], 10_000);
+    expect(held(world)).toBe("20");
+    await list(world, [...lost.slice(0, 4), ...found.slice(4), ...eves], 10_000);
+    expect(held(world)).toBe("4");
+    await world.replace();
+    await world.settle(300_000);
+    expect(keys(world)).toEqual(names);
+    expect(held(world)).toBe("4");
+  });
+
   test("stay held if that happens while no operator runs", async () => {
     const [gone, left] = [names.slice(0, 4), names.slice(4).map((name) => own(name))];
     await using world = await SimulatedWorld.following(

@@ -282,7 +282,9 @@ export class ConnectionRegistry implements AsyncDisposable {
       isStale: () => this.#opened(key)?.stale !== undefined,
       listSoon: () => connection.pollSoon(),
       onHeld: () => {
-        this.#users().onConnectionStateChange(key);
+        const entry = this.#opened(key);
+        if (entry !== undefined && this.#changesHold(entry))
+          this.#users().onConnectionStateChange(key);
         this.#reporter().statusChanged(key);
       },
     });

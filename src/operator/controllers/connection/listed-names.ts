@@ -73,22 +73,23 @@ export class ListedNames {
   }
 
   /**
-   * Holds the names that disappeared and whose keys would be removed. Returns whether more are held
-   * than before.
+   * Holds the names that disappeared and whose keys would be removed: all, or one of them. Returns
+   * whether more are held than before.
    */
-  hold(isRemoved: (name: string, isDue: boolean) => boolean): boolean {
-    for (const name of this.gone) this.spared.add(name);
-    this.gone.clear();
-    return this.reconsider(isRemoved);
+  hold(isRemoved: (name: string, isDue: boolean) => boolean, one?: string): boolean {
+    for (const name of one === undefined ? this.gone : [one]) this.spared.add(name);
+    if (one === undefined) this.gone.clear();
+    else this.gone.delete(one);
+    return this.reconsider(isRemoved, one);
   }
 
   /**
-   * Decides again which of the names that disappeared together are held: a policy may have changed.
-   * Returns whether more are.
+   * Decides again which of the names that disappeared together are held, or whether one is: a
+   * policy may have changed. Returns whether more are.
    */
-  reconsider(isRemoved: (name: string, isDue: boolean) => boolean): boolean {
+  reconsider(isRemoved: (name: string, isDue: boolean) => boolean, one?: string): boolean {
     let isMore = false;
-    for (const name of [...this.spared, ...this.held]) {
+    for (const name of one === undefined ? [...this.spared, ...this.held] : [one]) {
       if (!isRemoved(name, this.absences.get(name)?.isDue === true)) {
         if (this.held.has(name)) this.waived.add(name);
         continue;

@@ -248,7 +248,10 @@ export class Removals implements BlastMember, Disposable {
   ): void {
     const { facts } = this.#options;
     const before = this.#before;
-    const isUsed = (selection: Selection) => () => facts.isReferenced("secret", name, selection);
+    const isServed = (selection: Selection) => () =>
+      before === undefined
+        ? facts.wasServed("secret", name, selection)
+        : facts.isReferenced("secret", name, selection);
     for (const owner of this.#ownersOf(name, snapshot)) {
       const isListed = isListedOf(snapshot, name, owner);
       if (isListed) this.#names.found("secret", name, { owner });
@@ -258,16 +261,14 @@ export class Removals implements BlastMember, Disposable {
         names.missed(
           name,
           () => ({ ...unannounced, isDue: this.#isDue("secret", name, snapshot, owner) }),
-          before === undefined
-            ? () => facts.wasServed("secret", name, { owner })
-            : isUsed({ owner }),
+          isServed({ owner }),
         );
       }
       for (const rule of rules) {
         const selection = { owner, rule: rule.id };
         if (!isListed || rule.finds(snapshot, owner)) this.#names.found("secret", name, selection);
-        else if (before !== undefined && rule.finds(before, owner))
-          this.#names.of("secret", selection).missed(name, () => unannounced, isUsed(selection));
+        else if (before === undefined || rule.finds(before, owner))
+          this.#names.of("secret", selection).missed(name, () => unannounced, isServed(selection));
       }
     }
   }
@@ -322,7 +323,7 @@ export class Removals implements BlastMember, Disposable {
     this.#changed();
     if (names.gone.has(name)) {
       const before = this.held;
-      if (before > 0) names.hold(this.#removes(names));
+      if (before > 0) names.hold(this.#removes(names), name);
       else this.#limit.check(this);
       this.#changed();
       if (this.held > before) this.#options.onHeld();

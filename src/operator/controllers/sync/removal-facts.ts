@@ -1,22 +1,20 @@
 import { hasOwner } from "../../api/received-secrets.ts";
 import { claimedNames, matchesName, metadataRule } from "../../sync/find-items.ts";
-import type { Find, SyncResource } from "../../sync/sync-resource.ts";
+import type { SyncKind } from "../../sync/sync-key.ts";
+import type { Find } from "../../sync/sync-resource.ts";
 import {
-  readStatus,
   removesWhenGone,
   reportedDeadline,
   reportedFinds,
   reportedOwners,
   showsServed,
-  type SyncStatus,
 } from "../../sync/sync-status.ts";
-import { entryIds, type SyncedKey, targetState } from "../../sync/target.ts";
+import { entryIds } from "../../sync/target.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
 import type { MetadataRule, RemovalFacts, Selection } from "../connection/connection-users.ts";
 import type { ReferenceIndex } from "./reference-index.ts";
-import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
+import type { ShownResource } from "./shown-resource.ts";
 import type { SyncedKind } from "./sync-reconciler.ts";
-import type { TargetRecords } from "./target-records.ts";
 
 const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = {
   secret: "VaultSecret",
@@ -26,7 +24,8 @@ const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = {
 interface Resources {
   readonly references: ReferenceIndex;
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
-  readonly targets: Pick<TargetRecords, "metadata">;
+  /** Returns what a resource shows, by its key of the queue; see `resourceReader`. */
+  readonly read: (key: string) => ShownResource | undefined;
 }
 
 /**
@@ -47,14 +46,15 @@ function usersOf(
   );
   if (owner === undefined) return keys;
   const ids = entryIds("", name, owner);
-  return keys.filter((key) =>
-    reported(resources, [key]).some(
-      ({ resource }) =>
-        resource.items.some((item) => item.source === name && hasOwner(item, owner)) ||
-        claimsOf(resources, resource).some(({ source }) => ids.some((id) => source.endsWith(id))),
-    ),
-  );
+  return keys.filter((key) => {
+    const shown = resources.read(key);
+    return shown !== undefined && (requests(shown, name, owner) || shown.claims(ids));
+  });
 }
+
+/** Reports whether a spec names this owner for a source. */
+const requests = ({ resource }: ShownResource, name: string, owner: string): boolean =>
+  resource.items.some((item) => item.source === name && hasOwner(item, owner));
 
 /** Returns the rules for a name by id. */
 function rulesOf(
@@ -78,30 +78,6 @@ function rulesOf(
   return rules.values();
 }
 
-interface Reported {
-  readonly resource: SyncResource;
-  readonly status: SyncStatus;
-}
-
-/** Returns the status of a resource by its key of the queue. */
-function statusOf({ kinds }: Resources, key: string): SyncStatus {
-  const { kind, objectKey } = parseSyncKey(key);
-  return readStatus(kind, kinds[kind].resources.get(objectKey)?.["status"]);
-}
-
-/** Returns resources and their statuses by the keys of the queue. */
-function* reported({ kinds }: Resources, keys: Iterable<string>): Generator<Reported> {
-  for (const key of keys) {
-    const { kind, objectKey } = parseSyncKey(key);
-    const object = kinds[kind].resources.get(objectKey);
-    if (object === undefined) continue;
-    yield {
-      resource: kinds[kind].source.parse(object).resource,
-      status: readStatus(kind, object["status"]),
-    };
-  }
-}
-
 /**
  * Returns the names that rules of this id found. A status shows a limited number of names, so it
  * counts only where no target is known, and for this generation of the spec: what a changed rule
@@ -113,52 +89,37 @@ function claimedBy(
   kind: SyncKind,
   rule: string,
 ): ReadonlySet<string> {
-  const { references, targets } = resources;
+  const { references } = resources;
   const names = new Set<string>();
   const isUser = (key: string): boolean => {
     const { kind: ofKind, rules = [] } = references.get(key) ?? {};
     return ofKind === kind && rules.some((find) => metadataRule(find) === rule);
   };
-  for (const { resource, status } of reported(
-    resources,
-    [...references.ofConnection(connection)].filter(isUser),
-  )) {
-    const state = targetState(resource, targets.metadata(resource));
+  for (const key of [...references.ofConnection(connection)].filter(isUser)) {
+    const shown = resources.read(key);
+    if (shown === undefined) continue;
+    const { resource, status, state } = shown;
     const isShown = status.observedGeneration === resource.generation;
     for (const find of resource.finds) {
       if (metadataRule(find) !== rule) continue;
-      const shown = isShown ? reportedFinds(status, find) : [];
-      const found = state.state === "owned" ? claimedNames(find, state.synced, () => true) : shown;
+      const reported = isShown ? reportedFinds(status, find) : [];
+      const found =
+        state.state === "owned" ? claimedNames(find, state.synced, () => true) : reported;
       for (const name of found) names.add(name);
     }
   }
   return names;
 }
 
-/** Returns what the target of a resource claims to have. */
-function claimsOf({ targets }: Resources, resource: SyncResource): readonly SyncedKey[] {
-  const state = targetState(resource, targets.metadata(resource));
-  return state.state === "owned" ? [...state.synced.values()] : [];
-}
-
-/**
- * Reports whether the target of a resource claims bytes for an item of this name, or of an entry
- * that a rule found.
- */
-function isClaimed({ targets }: Resources, resource: SyncResource, name: string): boolean {
-  const state = targetState(resource, targets.metadata(resource));
-  if (state.state !== "owned") return false;
-  if (resource.items.some(({ source, id }) => source === name && state.synced.has(id))) return true;
-  return resource.finds.some((find) => claimedNames(find, state.synced, () => true).includes(name));
-}
-
 /** Returns what the resources of a connection refer to and show. */
 export function removalFactsOf(resources: Resources, connection: string): RemovalFacts {
   const { references } = resources;
-  const users = (kind: EntryKind, name: string, selection?: Selection): Generator<Reported> =>
-    reported(resources, usersOf(resources, connection, kind, name, selection));
-  const claimOf = (resource: SyncResource, name: string) => () =>
-    isClaimed(resources, resource, name);
+  function* users(kind: EntryKind, name: string, selection?: Selection): Generator<ShownResource> {
+    for (const key of usersOf(resources, connection, kind, name, selection)) {
+      const shown = resources.read(key);
+      if (shown !== undefined) yield shown;
+    }
+  }
   return {
     isReferenced: (kind, name, selection) =>
       selection === undefined
@@ -167,20 +128,17 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
     hasReferences: (kind) => references.sourcesOf(connection, syncKindOf[kind]).size > 0,
     rulesOf: (kind, name) => rulesOf(resources, connection, kind, name),
     wasServed: (kind, name, selection) =>
-      users(kind, name, selection).some(({ resource, status }) =>
-        showsServed(resource, status, name, claimOf(resource, name)),
+      users(kind, name, selection).some(({ resource, status, claimed }) =>
+        showsServed(resource, status, name, () => claimed.has(name)),
       ),
-    ownersOf: (name) =>
-      usersOf(resources, connection, "secret", name).flatMap((key) =>
-        reportedOwners(statusOf(resources, key), name),
-      ),
+    ownersOf: (name) => users("secret", name).flatMap(({ status }) => reportedOwners(status, name)),
     deadlineOf: (kind, name) =>
       users(kind, name)
         .map(({ status }) => reportedDeadline(status, name))
         .find((deadline) => deadline !== undefined),
     removes: (kind, name, isDue, selection) =>
-      users(kind, name, selection).some(({ resource, status }) =>
-        removesWhenGone(resource, status, name, isDue, claimOf(resource, name)),
+      users(kind, name, selection).some(({ resource, status, claimed }) =>
+        removesWhenGone(resource, status, name, isDue, () => claimed.has(name)),
       ),
     claimedBy: (kind, rule) => claimedBy(resources, connection, syncKindOf[kind], rule),
     targetsOf: (kind, name, selection) =>

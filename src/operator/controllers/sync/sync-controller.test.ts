@@ -77,6 +77,7 @@ function scene(resyncMs = 0, workers = 4) {
       observe: (_, change) => !("now" in change && written.has(change.now.resourceVersion)),
       stopReading: () => log.push("stop reading"),
       forget: (key) => log.push(`forget target ${key}`),
+      metadata: () => undefined,
     } as Partial<TargetRecords> as TargetRecords,
     propagations: new Propagations(clock, () => undefined),
     onReferencesChange: (connection) => void log.push(`references of ${connection}`),

@@ -28,6 +28,7 @@ import { ownerKeys } from "./target-metadata.ts";
 import type { Propagations } from "./propagations.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
 import { removalFactsOf } from "./removal-facts.ts";
+import { resourceReader } from "./shown-resource.ts";
 import { isPattern, patternReference } from "../../vault-client/pattern.ts";
 import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
 import { mergedKey, targetKey } from "./target-keys.ts";
@@ -73,11 +74,13 @@ export class SyncController implements ConnectionUsers {
   readonly references = new ReferenceIndex();
   readonly #options: SyncControllerOptions;
   readonly #edits: EditWindows;
+  readonly #read: ReturnType<typeof resourceReader>;
   readonly queue: WorkQueue;
 
   constructor(options: SyncControllerOptions) {
     this.#options = options;
     this.#edits = new EditWindows(options.clock, options.random);
+    this.#read = resourceReader(options.kinds, options.targets);
     this.queue = new WorkQueue({
       clock: options.clock,
       random: options.random,
@@ -209,7 +212,9 @@ export class SyncController implements ConnectionUsers {
 
   /** Returns what the resources of a connection refer to and show. */
   removalFactsOf(connection: string): RemovalFacts {
-    return removalFactsOf({ ...this.#options, references: this.references }, connection);
+    const { kinds } = this.#options;
+    const { references } = this;
+    return removalFactsOf({ references, kinds, read: this.#read }, connection);
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
