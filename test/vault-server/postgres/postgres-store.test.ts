@@ -42,19 +42,19 @@ const callerOf = (email: string): Caller => ({
   credential: { kind: "token", digest: email, login: email, expiresAt: FAR },
 });
 
+/** Resolves for both writes of a test after both have called it. */
+function meeting(): () => Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let met = 0;
+  return async () => {
+    met += 1;
+    if (met === 2) resolve();
+    await promise;
+  };
+}
+
 describe("simultaneous writes of two accounts", () => {
   const { write, store } = useStore();
-
-  /** Resolves for both writes of a test after both have called it. */
-  function meeting(): () => Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let met = 0;
-    return async () => {
-      met += 1;
-      if (met === 2) resolve();
-      await promise;
-    };
-  }
 
   test.each<[string, (transaction: Transaction, email: string) => Promise<unknown>]>([
     [
