@@ -111,7 +111,8 @@ const ID_PLACEHOLDERS = Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?$
 const OWN = `FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id AND v.version = s.next_version - 1
   WHERE s.owner = ?1 AND s.delete_at > ?2`;
 const OWN_BY_NAME = `SELECT s.*, ${VERSION_COLUMNS}, ${SHARED}, ${VALUE_COLUMNS} ${OWN} AND s.name = ?3`;
-const OWN_ACCESS = `SELECT s.*, ${VERSION_COLUMNS}, ${SHARED} ${OWN} AND s.name = ?3`;
+const OWN_ACCESS = `SELECT s.*, ${VERSION_COLUMNS}, ${SHARED}
+  FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id WHERE s.owner = ?1 AND s.name = ?3 AND ${IS_LISTED}`;
 // Neighbors in an index. The columns that are known are omitted, because each one costs time for
 // every row.
 const OWN_BETWEEN = `SELECT s.id, s.name, s.delete_minutes, s.delete_at, ${VERSION_COLUMNS}, ${SHARED} ${OWN}

@@ -33,8 +33,8 @@ export interface SecretTable {
    */
   ownByName(email: string, name: string, now: number): Promise<OwnSecret | undefined>;
   /**
-   * The same without the value. A write that needs no other secret of this name does not conflict
-   * with writes of such secrets then.
+   * Returns the user's access to the own secret of this name, as `accessByName` does. A write that
+   * needs no other secret of this name does not conflict with writes of such secrets then.
    */
   ownAccess(email: string, name: string, now: number): Promise<NamedAccess | undefined>;
   /**
