@@ -8,6 +8,9 @@ const limits = { requestsPerSecond: 10, requestBurst: 20 };
 const recipients = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `user${index}@example.com`);
 
+const recipientsIn = (domain: string): string[] =>
+  recipients(200).map((email) => `${email}.${domain}`);
+
 /** Counts the statements of all SQLite databases of this process until disposed. */
 function countedStatements(): Disposable & {
   counts(): { readonly statements: number; readonly executed: number };
@@ -103,6 +106,20 @@ test("reading a value takes two statements: for the token, and for the secret wi
   expect([exposed.status, exposed.json().key_value]).toEqual([200, "w"]);
   // None begins or ends a transaction.
   expect(statements.counts()).toEqual({ statements: 2, executed: 0 });
+});
+
+test("a share beyond the quota of a secret ends before the work for each recipient", async () => {
+  using statements = countedStatements();
+  await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
+  const ann = await vault.client("ann@example.com");
+  expect((await ann.call("protect", { key_name: "a", key_value: "v" })).status).toBe(200);
+  const share = (usr_id_to: string[]) =>
+    ann.call("share", { key_name: "a", usr_id_from: ann.email, usr_id_to, permission: "R" });
+  for (const domain of ["a", "b", "c", "d", "e"])
+    expect((await share(recipientsIn(domain))).status).toBe(200);
+  await statements.swept();
+  expect((await share(recipientsIn("f"))).outcome()).toBe("403 quota_exceeded");
+  expect(statements.counts().statements).toBeLessThan(50);
 });
 
 test("reading a received value takes three statements: for the token, the share and the value", async () => {

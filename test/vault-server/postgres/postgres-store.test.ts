@@ -1,8 +1,21 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { unlimitedScope } from "../../../src/protocol/scope.ts";
+import type { Caller } from "../../../src/vault/server/accounts/authenticate.ts";
+import { ownCandidates } from "../../../src/vault/server/secrets/find-secret.ts";
 import { openPostgresStore } from "../../../src/vault/server/store/postgres/postgres-store.ts";
+import type { Transaction } from "../../../src/vault/server/store/store.ts";
 import { PostgresDatabase } from "../../lab/postgres/postgres-database.ts";
-import { secretOf } from "../../lab/vault/use-store.ts";
+import {
+  addSecret,
+  ANN,
+  BOB,
+  EVE,
+  FAR,
+  NOW,
+  secretOf,
+  useStore,
+} from "../../lab/vault/use-store.ts";
 
 test("a write that has failed sends no more statements, which would not be rolled back", async () => {
   await using database = await PostgresDatabase.create();
@@ -21,4 +34,50 @@ test("a write that has failed sends no more statements, which would not be rolle
   await expect(failing).rejects.toMatchObject({ code: "23503" });
   await Promise.all(late);
   expect(await store.read(({ settings }) => settings.get("late"))).toBeUndefined();
+});
+
+const callerOf = (email: string): Caller => ({
+  email,
+  scope: unlimitedScope,
+  credential: { kind: "token", digest: email, login: email, expiresAt: FAR },
+});
+
+/** Resolves for both writes of a test after both have called it. */
+function meeting(): () => Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let met = 0;
+  return async () => {
+    met += 1;
+    if (met === 2) resolve();
+    await promise;
+  };
+}
+
+describe("simultaneous writes of two accounts", () => {
+  const { write, store } = useStore();
+
+  test.each<[string, (transaction: Transaction, email: string) => Promise<unknown>]>([
+    [
+      "the own secret",
+      (transaction, email) => ownCandidates(transaction, callerOf(email), "a", NOW),
+    ],
+    ["what others have received", ({ grants }) => grants.unaccepted(EVE, NOW)],
+  ])("do not conflict when they read %s, next to secrets of the same name", async (_, read) => {
+    await write(async (transaction) => {
+      for (const owner of [ANN, BOB, EVE]) await addSecret(transaction, owner, "a");
+      const shared = await addSecret(transaction, EVE, "shared");
+      await transaction.grants.grant(shared, [{ kind: "person", email: EVE }], "R");
+    });
+    const met = meeting();
+    let attempts = 0;
+    const change = (email: string): Promise<void> =>
+      store().write(async (transaction) => {
+        attempts += 1;
+        await read(transaction, email);
+        await met();
+        await transaction.secrets.update(secretOf(email, "a", { nextVersion: 3 }));
+      });
+    await Promise.all([change(ANN), change(BOB)]);
+    expect(attempts).toBe(2);
+  });
 });

@@ -24,6 +24,11 @@ const METADATA: Record<string, unknown> = JSON.parse(
 describe("the secrets of a store", () => {
   const { write, read } = useStore();
 
+  const ownAccess = (name: string, now = NOW) =>
+    read(({ secrets }) => secrets.ownAccess(ANN, name, now));
+  const accessByName = async () =>
+    (await read(({ secrets }) => secrets.accessByName(ANN, "a", NOW)))[0];
+
   describe("secrets", () => {
     test("a secret and its versions are returned unchanged", async () => {
       const secret = secretOf(ANN, "nämé 💚", { nextVersion: 2 ** 40, deleteMinutes: 1e12 });
@@ -171,6 +176,24 @@ describe("the secrets of a store", () => {
       expect(textOf((await own("a"))?.value.sealed)).toBe("w");
       await write(({ secrets }) => secrets.removeVersion(id, 2));
       expect(await own("a")).toBeUndefined();
+    });
+
+    test("the access to an own secret has its latest version, also after a deletion", async () => {
+      const { id } = await write(async (transaction) => {
+        const secret = await addSecret(transaction, ANN, "a");
+        const shared = await addSecret(transaction, BOB, "b");
+        await transaction.grants.grant(shared, [{ kind: "person", email: ANN }], "RW");
+        await transaction.secrets.insertVersion(secret.id, versionOf(2, {}), envelope("w"));
+        await transaction.secrets.update({ ...secret, nextVersion: 3 });
+        return secret;
+      });
+      expect((await ownAccess("a"))?.latest.version).toBe(2);
+      expect(await ownAccess("a")).toEqual(await accessByName());
+      await write(({ secrets }) => secrets.removeVersion(id, 2));
+      expect((await ownAccess("a"))?.latest.version).toBe(1);
+      expect(await ownAccess("a")).toEqual(await accessByName());
+      expect(await ownAccess("b")).toBeUndefined();
+      expect(await ownAccess("a", FAR)).toBeUndefined();
     });
 
     test("secret names are unique per owner", async () => {

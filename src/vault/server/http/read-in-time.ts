@@ -7,6 +7,12 @@ import { whenClosed } from "./when-closed.ts";
 /** Length of the pieces of a long text. */
 export const PIECE_LENGTH = 64 * 1024;
 
+/**
+ * Duration of a turn of the event loop after which a part is sent in the next one, in milliseconds:
+ * parts for a hundred sockets, each accepted immediately, would make every turn long.
+ */
+const SENDING_MS = 1;
+
 /** Parts of the server that a deadline for reading needs. */
 export interface ReadingDeadline {
   readonly clock: Clock;
@@ -39,7 +45,7 @@ export async function* readInTime(
   for await (const piece of pieces) {
     for (const part of partsOf(piece)) {
       // A socket whose buffers are not full accepts a part in the same turn of the event loop.
-      await longWork.shortTurn();
+      await longWork.shortTurn(SENDING_MS);
       using _timer = deadline();
       yield part;
     }

@@ -4,7 +4,7 @@ import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
 import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import { errors } from "../errors.ts";
-import { candidates, forEachUniqueName } from "./find-secret.ts";
+import { forEachUniqueName, ownCandidates } from "./find-secret.ts";
 import type { Transaction } from "../store/store.ts";
 
 /**
@@ -45,7 +45,7 @@ export async function deleteSecrets(
     const removal = new SecretRemoval();
     return forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(
-        await candidates(transaction, caller, name, now),
+        await ownCandidates(transaction, caller, name, now),
         caller.scope,
       );
       await removal.remove(transaction, secret.id);
@@ -74,7 +74,7 @@ export async function deleteVersion(
       secret,
       shared,
       latest: former,
-    } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+    } = requireCreator(await ownCandidates(transaction, caller, name, now), caller.scope);
     if (!(await secrets.version(secret.id, version))) throw errors.secretVersionNotFound();
     const emails =
       shared && version === former.version ? await transaction.grants.recipients(secret.id) : [];

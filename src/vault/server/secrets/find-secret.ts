@@ -25,6 +25,22 @@ export async function candidates(
 }
 
 /**
+ * Returns the caller's own secret of this name alone, if there is one, for operations to which
+ * further ones do not matter; else all of this name.
+ */
+export async function ownCandidates(
+  transaction: Transaction,
+  caller: Caller,
+  name: string,
+  now: number,
+): Promise<Candidates> {
+  const own = await transaction.secrets.ownAccess(caller.email, name, now);
+  return own
+    ? { email: caller.email, accessible: [own] }
+    : candidates(transaction, caller, name, now);
+}
+
+/**
  * Picks the addressed secret.
  * @throws ServiceError `secret_not_found`, `use_link_operation`, `use_unshared_operation`,
  * `ambiguous_name`, then `out_of_scope`
@@ -46,7 +62,8 @@ export async function findSecret(
   address: SecretAddress,
   now: number,
 ): Promise<NamedAccess> {
-  return pickSecret(await candidates(transaction, caller, address.name, now), caller, address);
+  const find = address.family === "link" ? candidates : ownCandidates;
+  return pickSecret(await find(transaction, caller, address.name, now), caller, address);
 }
 
 /**

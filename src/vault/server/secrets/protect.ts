@@ -14,7 +14,7 @@ import { requireVersion, changedMetadata, deadline } from "./change-rules.ts";
 import { secretRecord } from "./secret-record.ts";
 import type { Secret, SecretVersion } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
-import { candidates, findSecret, type SecretAddress, ownerOf } from "./find-secret.ts";
+import { findSecret, ownCandidates, type SecretAddress, ownerOf } from "./find-secret.ts";
 import { sealValue } from "./secret-value.ts";
 
 /** A thousand years: `docs/design/vault-contract.md#limits`. */
@@ -122,7 +122,7 @@ export async function protect(
 ): Promise<SecretRecord> {
   const now = context.clock.now();
   return writeAs(context, caller, async (transaction) => {
-    const known = pickOwnUnshared(await candidates(transaction, caller, request.name, now));
+    const known = pickOwnUnshared(await ownCandidates(transaction, caller, request.name, now));
     if (known) requireReach(caller.scope, request.name, known.latest.metadata);
     requireVersion(known, request.expectedVersion);
     const metadata = changedMetadata(

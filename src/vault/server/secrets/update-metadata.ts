@@ -9,7 +9,7 @@ import { withinQuota } from "../protection/within-quota.ts";
 import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import { requireVersion, changedMetadata, deadline } from "./change-rules.ts";
 import { versionRecord } from "./secret-record.ts";
-import { candidates, ownerOf } from "./find-secret.ts";
+import { candidates, ownCandidates, ownerOf } from "./find-secret.ts";
 import { errors } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
 
@@ -56,8 +56,10 @@ export async function updateMetadata(
   update: MetadataUpdate,
 ): Promise<VersionRecord> {
   const now = context.clock.now();
+  const isOfAnother = update.owner !== undefined && update.owner !== caller.email;
+  const find = isOfAnother ? candidates : ownCandidates;
   const write = async (transaction: Transaction): Promise<VersionRecord> => {
-    const picked = pickAny(await candidates(transaction, caller, update.name, now), update.owner);
+    const picked = pickAny(await find(transaction, caller, update.name, now), update.owner);
     const { secret, latest } = picked;
     requireReach(caller.scope, secret.name, latest.metadata);
     const found = authenticAccess(transaction, caller.email, picked);

@@ -4,7 +4,7 @@ import { REFRESH_IDLE_MS } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { jsonList } from "../http/json-list.ts";
-import { candidates } from "../secrets/find-secret.ts";
+import { ownCandidates } from "../secrets/find-secret.ts";
 import type { Grant } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 
@@ -48,7 +48,7 @@ async function* sharePages(
     const from = after;
     const { grants, shares } = await store.read(async (transaction) => {
       const { secret } = requireCreator(
-        await candidates(transaction, caller, name, now),
+        await ownCandidates(transaction, caller, name, now),
         caller.scope,
       );
       const page = await transaction.grants.grantees(secret.id, from, PAGE_SIZE);

@@ -6,7 +6,7 @@ import { chargeChanges } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { errors } from "../errors.ts";
-import { candidates, forEachUniqueName } from "../secrets/find-secret.ts";
+import { forEachUniqueName, ownCandidates } from "../secrets/find-secret.ts";
 import type { Recipient as GrantRecipient, SecretIdentity } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
@@ -111,18 +111,19 @@ async function invite(
   }
 }
 
-/** @throws ServiceError `quota_exceeded` */
-async function grantSecret(
+/**
+ * Requires that a secret may have grants to all of these, before the work for each of them.
+ * @throws ServiceError `quota_exceeded`
+ */
+async function requireFreeGrants(
   { limits: { quotas } }: VaultContext,
   { grants }: Transaction,
-  secret: SecretIdentity,
+  { id }: SecretIdentity,
   grantees: readonly GrantRecipient[],
-  permission: Permission,
 ): Promise<void> {
-  const before = await grants.countOf(secret.id);
-  await grants.grant(secret, grantees, permission);
-  const after = await grants.countOf(secret.id);
-  if (after > quotas.secret_grants && after > before)
+  const [all, known] = await Promise.all([grants.countOf(id), grants.countAmong(id, grantees)]);
+  const added = grantees.length - known;
+  if (added > 0 && all + added > quotas.secret_grants)
     throw errors.quotaExceeded("secret_grants", quotas.secret_grants);
 }
 
@@ -136,7 +137,7 @@ async function grantAll(
   const now = context.clock.now();
   const secrets = await forEachUniqueName(request.names, async (name) => {
     const { secret } = requireCreator(
-      await candidates(transaction, caller, name, now),
+      await ownCandidates(transaction, caller, name, now),
       caller.scope,
     );
     // The grant is sealed with the owner and the name of the request, not with those that the
@@ -151,10 +152,11 @@ async function grantAll(
   const { permission } = request;
   const shared: ShareRecord[] = [];
   const grantees = recipients.map(({ grantee }) => grantee);
+  for (const secret of secrets) await requireFreeGrants(context, transaction, secret, grantees);
   await withinQuota(context, transaction, { owner: caller.email }, () =>
     withinUnaccepted(context, transaction, emails, async () => {
       for (const secret of secrets) {
-        await grantSecret(context, transaction, secret, grantees, permission);
+        await transaction.grants.grant(secret, grantees, permission);
         for (const { name, absent } of recipients)
           shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
       }

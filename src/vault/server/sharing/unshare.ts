@@ -3,7 +3,7 @@ import type { Recipients } from "../../../protocol/schemas/recipients.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
-import { candidates, forEachUniqueName, ownerOf } from "../secrets/find-secret.ts";
+import { candidates, forEachUniqueName, ownCandidates, ownerOf } from "../secrets/find-secret.ts";
 import type { Grantee } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { pickReceived } from "../access/pick-secret.ts";
@@ -46,7 +46,7 @@ export async function unshare(
   return writeAs(context, caller, async (transaction) => {
     const unshared = await forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(
-        await candidates(transaction, caller, name, now),
+        await ownCandidates(transaction, caller, name, now),
         caller.scope,
       );
       const named = from ? granteesOf(from) : await allGrantees(transaction, secret.id);

@@ -38,6 +38,12 @@ const timeouts: ClientConfig = {
   query_timeout: 35_000,
 };
 
+/**
+ * A write that scans a table conflicts with every write of it. Without statistics, and for small
+ * tables, the planner prefers that to an index.
+ * https://www.postgresql.org/docs/current/transaction-iso.html#XACT-SERIALIZABLE
+ */
+const SESSION = "SET enable_seqscan = off; SET jit = off";
 const READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 // The lock precedes the snapshot: an exclusive write sees all other writes.
 const WRITE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN ROW EXCLUSIVE MODE";
@@ -119,7 +125,11 @@ class PostgresStore implements Store {
     // A lost connection is replaced when the next one is requested; its current user gets an error
     // from the query.
     this.#pool.on("error", () => undefined);
-    this.#pool.on("connect", (client) => client.on("error", () => undefined));
+    this.#pool.on("connect", (client) => {
+      client.on("error", () => undefined);
+      // Fails with the connection only: its first user gets the error.
+      client.query(SESSION).catch(() => undefined);
+    });
     this.changes = new PostgresChanges(connectionConfig(location), this.#pool, { clock, random });
   }
 

@@ -89,6 +89,32 @@ test("accounts take turns with writes that run alone", async () => {
   expect(order).toEqual(["ann", "ann", "bob", "ann"]);
 });
 
+test.each(["reads", "writes"])(
+  "accounts with many %s leave connections to another one",
+  async (kind) => {
+    const clock = new VirtualClock();
+    const turns = new StoreTurns(clock);
+    const started: string[] = [];
+    const start = (account: string): Promise<void> => {
+      const work = (): Promise<void> => {
+        started.push(account);
+        return clock.sleep(100);
+      };
+      return kind === "reads"
+        ? turns.read(account, work)
+        : turns.run({ account, ownerOf: async () => `${account} ${started.length}` }, work);
+    };
+    const accounts = ["a", "b", "c", "d"];
+    const all = [1, 2, 3, 4].flatMap(() => accounts.map(start));
+    await clock.advance(150);
+    all.push(start("eve"));
+    await settled();
+    expect(started.at(-1)).toBe("eve");
+    await clock.advance(2_000);
+    await Promise.all(all);
+  },
+);
+
 test("the lock of an account has the same key in every process", () => {
   expect(accountLock("ann@example.com")).toEqual(accountLock("ann@example.com"));
   expect(accountLock("ann@example.com").take).not.toBe(accountLock("bob@example.com").take);

@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../../lib/clock.ts";
 import { Slots } from "../../../../lib/slots.ts";
+import { FairSlots } from "./fair-slots.ts";
 import { StoreUnavailableError, type Writer } from "../store.ts";
 
 /** Maximum writes of one account admitted at a time. Further ones wait without a connection. */
 const PER_ACCOUNT = 2;
 /**
  * Writes of all accounts that have a connection: the rest of the pool is left to reads and to the
- * server's own writes.
+ * server's own writes. Busy accounts get half of them.
  */
-const WRITING = 8;
-/** The same for reads, and the part of one account: the rest of the pool is left to writes. */
-const READING = 8;
-const READING_OF_ACCOUNT = 4;
+const WRITING = { slots: 8, share: PER_ACCOUNT, busy: 4 };
+/** The same for reads. */
+const READING = { slots: 8, share: 4, busy: 4 };
 /** Maximum time that a write or a read waits for its turn, in milliseconds. */
 const WAIT_MS = 10_000;
 /**
@@ -40,12 +40,14 @@ export class StoreTurns {
   readonly #clock: Clock;
   readonly #accounts = new Slots(Number.MAX_SAFE_INTEGER, PER_ACCOUNT);
   readonly #owners = new Slots(Number.MAX_SAFE_INTEGER, 1);
-  readonly #connections = new Slots(WRITING);
+  readonly #connections: FairSlots;
   readonly #exclusive = new Slots(1);
-  readonly #reads = new Slots(READING, READING_OF_ACCOUNT);
+  readonly #reads: FairSlots;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#connections = new FairSlots(clock, WRITING);
+    this.#reads = new FairSlots(clock, READING);
   }
 
   /**

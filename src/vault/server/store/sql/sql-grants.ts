@@ -123,6 +123,27 @@ async function revokeOfKind(
   return sorted.map((name) => granteeOf(kind, name));
 }
 
+/** Counts the grants of one kind to these names. */
+async function countOfKind(
+  db: SqlConnection,
+  kind: Grantee["kind"],
+  secretId: string,
+  names: readonly string[],
+): Promise<number> {
+  const [table, column] = tableOf[kind];
+  const rows = await Promise.all(
+    [...batches(names)].map((batch) => {
+      const among = repeated(batch.length, () => "?");
+      return db.get(
+        `SELECT count(*) AS count FROM ${table} WHERE secret_id = ? AND ${column} IN (${among})`,
+        secretId,
+        ...batch,
+      );
+    }),
+  );
+  return rows.reduce((sum, row) => sum + (row?.number("count") ?? 0), 0);
+}
+
 /** Adds grants or replaces their permission. */
 function granting(db: SqlConnection, seals: RowSeals): Pick<GrantTable, "grant"> {
   const undoDismissals = (secretId: string, groupId: string): Promise<number> =>
@@ -172,6 +193,12 @@ export function sqlGrants(db: SqlConnection, seals: RowSeals): GrantTable {
     ...evidenceOf(db, seals),
     ...granting(db, seals),
     ...moving(db, seals),
+    async countAmong(secretId, grantees) {
+      const counts = KINDS.map((kind) =>
+        countOfKind(db, kind, secretId, ofKind(kind, grantees).map(nameOf)),
+      );
+      return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+    },
     async revoke(secretId, grantees) {
       const revoked = KINDS.map((kind) =>
         revokeOfKind(db, kind, secretId, ofKind(kind, grantees).map(nameOf)),

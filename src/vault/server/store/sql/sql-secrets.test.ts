@@ -39,6 +39,7 @@ test("statements about a secret read one of its versions, however many there are
   const statements = await statementsOf(file, async (secrets) => {
     await secrets.accessByName("ann@example.com", "a", 0);
     await secrets.ownByName("ann@example.com", "a", 0);
+    await secrets.ownAccess("ann@example.com", "a", 0);
     await secrets.accessByIds("ann@example.com", ["id"], 0);
   });
   using database = new DatabaseSync(file);

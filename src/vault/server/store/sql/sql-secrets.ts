@@ -79,7 +79,7 @@ function accessibleSql(
 
 const SHARED = `EXISTS (SELECT 1 FROM person_grants WHERE secret_id = s.id)
         OR EXISTS (SELECT 1 FROM team_grants WHERE secret_id = s.id) AS shared`;
-const IS_LISTED = `s.delete_at > ?2 AND ${IS_LATEST}`;
+const IS_LISTED = `+s.delete_at > ?2 AND ${IS_LATEST}`;
 
 /** Selects the rows of `accessible` whose deadline is after ?2, each with its latest version. */
 function accessSql(accessible: string): string {
@@ -97,11 +97,11 @@ const ALL_IDS = `
     UNION ALL
     SELECT * FROM (
       SELECT s.id, s.name, s.owner FROM person_grants AS g JOIN secrets AS s ON s.id = g.secret_id
-        WHERE g.email = ?1 AND s.owner <> ?1 AND ${NOT_BLOCKED} AND s.delete_at > ?2
+        WHERE g.email = ?1 AND s.owner <> ?1 AND ${NOT_BLOCKED} AND +s.delete_at > ?2
       UNION
       SELECT s.id, s.name, s.owner FROM team_members AS m JOIN team_grants AS g ON g.group_id = m.group_id
         JOIN secrets AS s ON s.id = g.secret_id
-        WHERE m.email = ?1 AND s.owner <> ?1 AND ${NOT_BLOCKED} AND s.delete_at > ?2
+        WHERE m.email = ?1 AND s.owner <> ?1 AND ${NOT_BLOCKED} AND +s.delete_at > ?2
     ) AS received
   ) AS all_ids ORDER BY name, owner`;
 const ID_PLACEHOLDERS = Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?${index + 3}`).join(
@@ -111,6 +111,8 @@ const ID_PLACEHOLDERS = Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?$
 const OWN = `FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id AND v.version = s.next_version - 1
   WHERE s.owner = ?1 AND s.delete_at > ?2`;
 const OWN_BY_NAME = `SELECT s.*, ${VERSION_COLUMNS}, ${SHARED}, ${VALUE_COLUMNS} ${OWN} AND s.name = ?3`;
+const OWN_ACCESS = `SELECT s.*, ${VERSION_COLUMNS}, ${SHARED}
+  FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id WHERE s.owner = ?1 AND s.name = ?3 AND ${IS_LISTED}`;
 // Neighbors in an index. The columns that are known are omitted, because each one costs time for
 // every row.
 const OWN_BETWEEN = `SELECT s.id, s.name, s.delete_minutes, s.delete_at, ${VERSION_COLUMNS}, ${SHARED} ${OWN}
@@ -222,13 +224,20 @@ function listedRows(
   };
 }
 
-type SecretRows = Pick<SecretTable, "ownByName" | "accessByName" | "insert" | "update">;
+type SecretRows = Pick<
+  SecretTable,
+  "ownByName" | "ownAccess" | "accessByName" | "insert" | "update"
+>;
 
 function secretRows(db: SqlConnection): SecretRows {
   return {
     async ownByName(email, name, now) {
       const row = await db.get(OWN_BY_NAME, email, now, name);
       return row && { access: ownAccessOf(row), value: envelopeOf(row) };
+    },
+    async ownAccess(email, name, now) {
+      const row = await db.get(OWN_ACCESS, email, now, name);
+      return row && ownAccessOf(row);
     },
     async accessByName(email, name, now) {
       return (await db.all(ACCESS_BY_NAME, email, now, name)).map(namedAccessOf);

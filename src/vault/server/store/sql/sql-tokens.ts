@@ -263,10 +263,10 @@ function pairsOf(
     },
     async live(emails, lastUsedAfter, now) {
       const live = new Set<string>();
-      for (const batch of batches(emails)) {
-        const rows = await db.all(liveOfSql(batch.length), lastUsedAfter, now, ...batch);
-        for (const row of rows) live.add(row.text("email"));
-      }
+      const read = Array.from(batches(emails), (batch) =>
+        db.all(liveOfSql(batch.length), lastUsedAfter, now, ...batch),
+      );
+      for (const row of (await Promise.all(read)).flat()) live.add(row.text("email"));
       return live;
     },
     async haveLive(groupId, except, lastUsedAfter, now) {

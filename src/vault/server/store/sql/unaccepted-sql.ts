@@ -34,7 +34,7 @@ export const UNACCEPTED = `
   ), senders AS (
     SELECT s.owner AS sender, count(*) AS secrets, sum(octet_length(v.metadata)) AS bytes
     FROM received AS r JOIN secrets AS s ON s.id = r.secret_id JOIN secret_versions AS v ON v.secret_id = s.id
-    WHERE s.owner <> ?1 AND s.delete_at > ?2 AND v.version = (SELECT max(version) FROM secret_versions WHERE secret_id = s.id)
+    WHERE s.owner <> ?1 AND +s.delete_at > ?2 AND v.version = (SELECT max(version) FROM secret_versions WHERE secret_id = s.id)
     GROUP BY s.owner
   )
   SELECT sender, CAST(secrets AS bigint) AS secrets, CAST(bytes AS bigint) AS bytes,

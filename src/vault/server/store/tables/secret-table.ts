@@ -33,6 +33,11 @@ export interface SecretTable {
    */
   ownByName(email: string, name: string, now: number): Promise<OwnSecret | undefined>;
   /**
+   * Returns the user's access to the own secret of this name, as `accessByName` does. A write that
+   * needs no other secret of this name does not conflict with writes of such secrets then.
+   */
+  ownAccess(email: string, name: string, now: number): Promise<NamedAccess | undefined>;
+  /**
    * Returns the user's access to every secret of this name, by owner in code point order; secrets
    * past their deadline are omitted.
    */

@@ -67,6 +67,8 @@ export interface GrantTable {
   isAcquainted(email: string, user: string): Promise<boolean>;
   /** Returns the number of grants of a secret. */
   countOf(secretId: string): Promise<number>;
+  /** Counts the grants of a secret to these grantees. */
+  countAmong(secretId: string, grantees: readonly Grantee[]): Promise<number>;
   /** Returns the addresses that a secret is granted to, directly or through teams, each once. */
   recipients(secretId: string): Promise<string[]>;
   /** Removes all direct grants to one user, and what the user has dismissed. */
