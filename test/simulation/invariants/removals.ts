@@ -12,11 +12,8 @@ import {
 } from "./spec-items.ts";
 import type { TargetWrite } from "./target-write.ts";
 
-/**
- * Time for which a name must be absent from the vault before its key is removed: two of the
- * shortest intervals, less 10 % each.
- */
-const PROOF_MS = 9_000;
+/** Shortest time in which a list does not show that an entry is back, in milliseconds. */
+const UNSEEN_MS = 9_000;
 
 /**
  * No key that a resource requests is removed, unless its source is gone in the way that its policy
@@ -175,8 +172,9 @@ function isMissing(
               (isTrustedOwner(connection, item, entry.owner) || had.some(isOf(vault, entry))) &&
               hasMetadata(entry, metadata),
           );
-  // Until shortly before it may have been missing.
-  return !isListed || clock.monotonic() - vaults.changedAt(vault, item.source) < PROOF_MS;
+  // Until then it may have been missing, and the last list does not show that it is back.
+  const listedAgoMs = Math.max(UNSEEN_MS, 1.2 * intervalOf(connection));
+  return !isListed || clock.monotonic() - vaults.changedAt(vault, item.source) < listedAgoMs;
 }
 
 const isOf =
@@ -193,6 +191,9 @@ export function isTrustedOwner(
   const isAnyone = receive === "Anyone" && item.absence !== "found";
   return isAnyone || [email, item.owner, ...trustedOwners].includes(owner);
 }
+
+const intervalOf = ({ refreshInterval = "60s" }: ConnectionSpec): number =>
+  1_000 * Number.parseInt(refreshInterval, 10);
 
 /** Reports whether an entry has all of these values in its metadata. */
 export const hasMetadata = (

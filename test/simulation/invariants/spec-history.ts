@@ -16,6 +16,7 @@ export interface NamespaceSelector {
 
 /** The spec of a connection, as far as the invariants concern it. */
 export interface ConnectionSpec {
+  readonly refreshInterval?: string;
   readonly url: string;
   readonly email: string;
   readonly scope?: object;
