@@ -48,16 +48,9 @@ export const reportedOwners = ({ items = [] }: SyncStatus, source: string): stri
       : (item.owner ?? ""),
   );
 
-/**
- * Returns the names that a rule found and that the target has, according to a status: their keys
- * are what the rule makes of them.
- */
+/** Returns the names that a rule found, according to a status: their keys are what it makes of them. */
 export const reportedFinds = ({ items = [] }: SyncStatus, { rewrite }: Find): string[] =>
-  items
-    .filter(
-      (item) => item.version !== undefined && keyOf(item) === rewriteKey(rewrite, sourceOf(item)),
-    )
-    .map(sourceOf);
+  items.filter((item) => keyOf(item) === rewriteKey(rewrite, sourceOf(item))).map(sourceOf);
 
 /** An item according to an earlier status. */
 export interface EarlierItem {

@@ -180,6 +180,19 @@ test("a secret without its metadata is kept when its rule and its connection cha
   expect(message(scene)).toContain("shop-b no longer has the metadata");
 });
 
+// Found by the simulation: an earlier fix dropped the key.
+test("a found secret stays when its vault changes and a tool drops the annotations", async () => {
+  await using scene = await finding(named("shop-a"), FIND);
+  scene.vault("again").lists(...named("shop-b"));
+  scene.connect("again");
+  scene.follow({}, { data: undefined, dataFrom: FIND, connection: "again" });
+  await scene.settle();
+  const annotations = { "vaultsync.dev/sources": null, "vaultsync.dev/versions": null };
+  scene.server.patch(SECRETS, { namespace: "shop", name: "db" }, { metadata: { annotations } });
+  await scene.settle(60_000);
+  expect(Object.keys(scene.target()?.data ?? {})).toContain("shop-a");
+});
+
 // Found by the simulation: the object had nothing of the secret, and the resource stayed
 // SourceMissing.
 test("a found secret is just gone if it disappears before it is merged", async () => {

@@ -327,3 +327,15 @@ describe("creationPolicy Merge", () => {
     expect(readyOf(scene)?.message).toContain("belongs to VaultSecret/app");
   });
 });
+
+// Found by the simulation: the reason changed with a restart only.
+test("an object that is deleted before anything is merged into it is missed soon", async () => {
+  await using scene = await SimulatedWorld.shop();
+  scene.server.create(SECRETS, foreign);
+  scene.follow({ password: "gone" }, { target });
+  await scene.settle();
+  expect(readyOf(scene)?.reason).toBe("SourceMissing");
+  scene.server.delete(SECRETS, ref);
+  await scene.settle(60_000);
+  expect(readyOf(scene)?.reason).toBe("TargetMissing");
+});

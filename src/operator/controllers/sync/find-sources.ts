@@ -30,9 +30,12 @@ export function isCovered({
 export function findSources(input: Listed, state: TargetState): Observed | ReadyCondition {
   const { source, resource, before, access, grant, snapshot } = input;
   if (resource.finds.length === 0) return { ...input, state, unmatched: [], unusable: [] };
-  // An object that is handed over has no annotations to lose.
+  // An object that is handed over, or not merged into yet, has no annotations to lose.
   const isLost =
-    state.state === "owned" && state.annotationsCorrupted && state.adoption === undefined;
+    state.state === "owned" &&
+    state.annotationsCorrupted &&
+    state.adoption === undefined &&
+    before.target?.digest !== undefined;
   // Not because a stranger shares the name.
   const isListed = (name: string): boolean => source.isListed(snapshot, name, { trust: access });
   const found = findItems(resource, {

@@ -31,21 +31,23 @@ function waitsOf(resolution: Resolution, now: number): Wait[] {
 /**
  * Adds to a result what a report makes it wait for: the notice before an item expires, and an
  * object that has the name of the target. The shortest wait counts; a retry stays unchanged.
+ * `merges`: the resource adds keys to an object of others, and may have added none.
  */
 export function nextWait(
   next: ReconcileResult,
   { readyCondition, resolutions }: Report,
   now: number,
+  merges = false,
 ): ReconcileResult {
   if (next.outcome === "retry") return next;
+  const notReady = readyCondition?.ready === false && readyCondition.reason !== "Suspended";
   const waits = (resolutions ?? []).flatMap((resolution) => waitsOf(resolution, now));
   if (next.wait !== undefined) waits.unshift(next.wait);
   // The watch does not show an object without the operator's label.
-  if (readyCondition !== undefined && OF_OTHERS.has(readyCondition.reason))
+  if ((merges && notReady) || OF_OTHERS.has(readyCondition?.reason ?? "Synced"))
     waits.push({ for: "target", atMostMs: TARGET_WAIT_MS });
   const [shortest] = waits
     .filter(({ atMostMs }) => atMostMs > 0 && Number.isFinite(atMostMs))
     .sort((a, b) => a.atMostMs - b.atMostMs);
-  const notReady = readyCondition?.ready === false && readyCondition.reason !== "Suspended";
   return { outcome: "done", wait: shortest, ...(notReady && { notReady }) };
 }

@@ -24,7 +24,7 @@ function shown(resource: SyncResource, status: SyncStatus, state: TargetState): 
   const entries = new Set([...synced.values()].map(withoutVault));
   const claimed = new Set([
     ...resource.items.flatMap(({ id, source }) => (synced.has(id) ? source : [])),
-    ...resource.finds.flatMap((find) => claimedNames(find, synced, () => true)),
+    ...resource.finds.flatMap((find) => claimedNames(find, synced, () => false)),
   ]);
   return { resource, status, state, claimed, claims: (ids) => ids.some((id) => entries.has(id)) };
 }

@@ -18,6 +18,7 @@ import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import { connectionKey } from "../../api/connection-key.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
+import { isMerged } from "../../sync/sync-resource.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
 import { type WriteObserver, AWAIT_WATCH, DONE, waitFor } from "../outcome/outcome.ts";
@@ -142,7 +143,7 @@ export class SyncReconciler {
     if (report === undefined) return next;
     await this.#report(started, object, withEcho(report, resource, before));
     this.#options.lists.reported(key);
-    return nextWait(next, report, this.#options.clock.now());
+    return nextWait(next, report, this.#options.clock.now(), isMerged(resource));
   }
 
   async #sync(started: Started): Promise<SyncResult> {
