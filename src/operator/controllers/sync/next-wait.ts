@@ -31,7 +31,7 @@ function waitsOf(resolution: Resolution, now: number): Wait[] {
 /**
  * Adds to a result what a report makes it wait for: the notice before an item expires, and an
  * object that has the name of the target. The shortest wait counts; a retry stays unchanged.
- * `merges`: the resource adds keys to an object of others, and may have added none.
+ * `merges`: the resource adds keys to an object that belongs to another owner, maybe none yet.
  */
 export function nextWait(
   next: ReconcileResult,
@@ -40,11 +40,12 @@ export function nextWait(
   merges = false,
 ): ReconcileResult {
   if (next.outcome === "retry") return next;
-  const notReady = readyCondition?.ready === false && readyCondition.reason !== "Suspended";
+  const reason = readyCondition?.reason ?? "Synced";
+  const notReady = readyCondition?.ready === false && reason !== "Suspended";
   const waits = (resolutions ?? []).flatMap((resolution) => waitsOf(resolution, now));
   if (next.wait !== undefined) waits.unshift(next.wait);
   // The watch does not show an object without the operator's label.
-  if ((merges && notReady) || OF_OTHERS.has(readyCondition?.reason ?? "Synced"))
+  if (OF_OTHERS.has(reason) || (merges && notReady))
     waits.push({ for: "target", atMostMs: TARGET_WAIT_MS });
   const [shortest] = waits
     .filter(({ atMostMs }) => atMostMs > 0 && Number.isFinite(atMostMs))
