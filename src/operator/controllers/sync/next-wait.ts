@@ -9,7 +9,7 @@ import { TARGET_WAIT_MS } from "./sync-result.ts";
 /** Reasons that concern an object of another owner. That owner may change it. */
 const OF_OTHERS: ReadonlySet<Reason> = new Set(["TargetConflict", "TargetMissing", "AdoptionHeld"]);
 
-/** Returns what an item makes its resource wait for; a time that is not positive is no wait. */
+/** Returns what an item makes its resource wait for. */
 function waitsOf(resolution: Resolution, now: number): Wait[] {
   const waits: Wait[] = [];
   if (resolution.state === "found") {
@@ -27,6 +27,12 @@ function waitsOf(resolution: Resolution, now: number): Wait[] {
     waits.push({ for: "time", atMostMs: TARGET_WAIT_MS });
   return waits;
 }
+
+/** Returns the shortest wait; a time that is not positive is no wait. */
+const shortestOf = (waits: readonly Wait[]): Wait | undefined =>
+  waits
+    .filter(({ atMostMs }) => atMostMs > 0 && Number.isFinite(atMostMs))
+    .toSorted((a, b) => a.atMostMs - b.atMostMs)[0];
 
 /**
  * Adds to a result what a report makes it wait for: the notice before an item expires, and an
@@ -47,8 +53,5 @@ export function nextWait(
   // The watch does not show an object without the operator's label.
   if (OF_OTHERS.has(reason) || (merges && notReady))
     waits.push({ for: "target", atMostMs: TARGET_WAIT_MS });
-  const [shortest] = waits
-    .filter(({ atMostMs }) => atMostMs > 0 && Number.isFinite(atMostMs))
-    .sort((a, b) => a.atMostMs - b.atMostMs);
-  return { outcome: "done", wait: shortest, ...(notReady && { notReady }) };
+  return { outcome: "done", wait: shortestOf(waits), ...(notReady && { notReady }) };
 }
