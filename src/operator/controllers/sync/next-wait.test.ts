@@ -15,7 +15,12 @@ function waitFor(
   resolutions: object[] | undefined,
   { reason = "Synced", next = { outcome: "done" } }: { reason?: string; next?: Next } = {},
 ): Next {
-  return nextWait(next, { readyCondition: { reason }, resolutions } as unknown as Report, NOW);
+  return nextWait(
+    next,
+    { readyCondition: { reason }, resolutions } as unknown as Report,
+    NOW,
+    false,
+  );
 }
 const wait = (reason: "connection" | "target" | "time", atMostMs: number): Next => ({
   outcome: "done",
@@ -49,7 +54,7 @@ test("a newer version that is not followed yet is waited for until its interval 
 
 test("a resource whose condition stays unchanged waits for its items only", () => {
   const report = { readyCondition: undefined, resolutions: [missing(30_000)] } as unknown as Report;
-  expect(nextWait({ outcome: "done" }, report, NOW)).toEqual(wait("connection", 30_000));
+  expect(nextWait({ outcome: "done" }, report, NOW, false)).toEqual(wait("connection", 30_000));
 });
 
 test.each([
@@ -74,7 +79,29 @@ test("a resource with a problem is reported as not ready, unless it is suspended
     ["Synced", true],
   ];
   const nexts = rows.map(([reason, ready]) =>
-    nextWait({ outcome: "done" }, { readyCondition: { reason, ready } } as unknown as Report, NOW),
+    nextWait(
+      { outcome: "done" },
+      { readyCondition: { reason, ready } } as unknown as Report,
+      NOW,
+      false,
+    ),
   );
   expect(nexts).toEqual([{ ...none, notReady: true }, none, none]);
+});
+
+const ofReason = (reason: string, ready = false): Report =>
+  ({ readyCondition: { reason, ready } }) as unknown as Report;
+
+test("a resource that is not ready and merges its keys waits for its object", () => {
+  const { wait: unseen } = nextWait({ outcome: "done" }, ofReason("SourceMissing"), NOW, true) as {
+    wait?: unknown;
+  };
+  expect(unseen).toEqual({ for: "target", atMostMs: 30_000 });
+  const ended = [ofReason("Synced", true), ofReason("Suspended")].map((report) =>
+    nextWait({ outcome: "done" }, report, NOW, true),
+  );
+  expect(ended).toEqual([
+    { outcome: "done", wait: undefined },
+    { outcome: "done", wait: undefined },
+  ]);
 });

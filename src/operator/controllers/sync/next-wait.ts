@@ -41,14 +41,14 @@ const shortestOf = (waits: readonly Wait[]): Wait | undefined =>
  */
 export function nextWait(
   next: ReconcileResult,
-  { readyCondition, resolutions }: Report,
+  { readyCondition, resolutions = [] }: Report,
   now: number,
-  merges = false,
+  merges: boolean,
 ): ReconcileResult {
   if (next.outcome === "retry") return next;
   const reason = readyCondition?.reason ?? "Synced";
   const notReady = readyCondition?.ready === false && reason !== "Suspended";
-  const waits = (resolutions ?? []).flatMap((resolution) => waitsOf(resolution, now));
+  const waits = resolutions.flatMap((resolution) => waitsOf(resolution, now));
   if (next.wait !== undefined) waits.unshift(next.wait);
   // The watch does not show an object without the operator's label.
   if (OF_OTHERS.has(reason) || (merges && notReady))
