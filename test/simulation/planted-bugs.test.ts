@@ -12,8 +12,8 @@ const STEPS = 50_000;
  * looks for all.
  */
 const firstEpisodes: Readonly<Record<string, number>> = {
-  "writes without a fence": 2,
-  "404 read as an empty list": 17,
+  "writes without a fence": 14,
+  "404 read as an empty list": 12,
   "writes without a check of the owner": 4,
   "a restart within the quiet window": 20,
   "a changed content without a restart": 0,
