@@ -123,7 +123,7 @@ export function sourceId(vault: string, source: string, owner: string | undefine
  * Returns the identities of the entry of an owner: lists and specs may spell an address differently.
  */
 export const entryIds = (vault: string, source: string, owner: string): readonly string[] =>
-  [owner, owner.toLowerCase()].map((spelling) => sourceId(vault, source, spelling));
+  [...new Set([owner, owner.toLowerCase()])].map((spelling) => sourceId(vault, source, spelling));
 
 /** Reports whether the source of a synced key is an entry of this vault. */
 export const isFromVault = ({ source }: SyncedKey, vault: string): boolean =>

@@ -32,28 +32,26 @@ interface Resources {
  * Returns the keys of the resources that refer to a name: all, or those with a rule of this id that
  * matches the name, and that have or request the entry of this owner.
  */
-function usersOf(
+function* usersOf(
   resources: Resources,
   connection: string,
   kind: EntryKind,
   name: string,
   { rule, owner }: Selection = {},
-): readonly string[] {
+): Generator<string> {
   const { references } = resources;
   const isOf = (find: Find): boolean => metadataRule(find) === rule && matchesName(find, name);
-  const keys = [...references.ofName(connection, syncKindOf[kind], name)].filter(
-    (key) => rule === undefined || references.get(key)?.rules?.some(isOf) === true,
-  );
-  if (owner === undefined) return keys;
-  const ids = entryIds("", name, owner);
-  return keys.filter((key) => {
-    const shown = resources.read(key);
-    return shown !== undefined && (requests(shown, name, owner) || shown.claims(ids));
-  });
+  const ids = owner === undefined ? [] : entryIds("", name, owner);
+  const isOfOwner = (shown: ShownResource | undefined): boolean =>
+    shown !== undefined && (requests(shown, name, owner) || shown.claims(ids));
+  for (const key of references.ofName(connection, syncKindOf[kind], name)) {
+    if (rule !== undefined && references.get(key)?.rules?.some(isOf) !== true) continue;
+    if (owner === undefined || isOfOwner(resources.read(key))) yield key;
+  }
 }
 
 /** Reports whether a spec names this owner for a source. */
-const requests = ({ resource }: ShownResource, name: string, owner: string): boolean =>
+const requests = ({ resource }: ShownResource, name: string, owner?: string): boolean =>
   resource.items.some((item) => item.source === name && hasOwner(item, owner));
 
 /** Returns the rules for a name by id. */
@@ -124,7 +122,7 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
     isReferenced: (kind, name, selection) =>
       selection === undefined
         ? references.ofName(connection, syncKindOf[kind], name).size > 0
-        : usersOf(resources, connection, kind, name, selection).length > 0,
+        : usersOf(resources, connection, kind, name, selection).some(() => true),
     hasReferences: (kind) => references.sourcesOf(connection, syncKindOf[kind]).size > 0,
     rulesOf: (kind, name) => rulesOf(resources, connection, kind, name),
     wasServed: (kind, name, selection) =>
@@ -142,8 +140,8 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
       ),
     claimedBy: (kind, rule) => claimedBy(resources, connection, syncKindOf[kind], rule),
     targetsOf: (kind, name, selection) =>
-      usersOf(resources, connection, kind, name, selection).flatMap(
-        (key) => references.get(key)?.target ?? [],
-      ),
+      usersOf(resources, connection, kind, name, selection)
+        .map((key) => references.get(key)?.target)
+        .filter((target) => target !== undefined),
   };
 }

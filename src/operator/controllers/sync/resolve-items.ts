@@ -13,6 +13,7 @@ import {
   withoutClaims,
 } from "../../sync/target.ts";
 import { deadlineKey } from "./resource-memory.ts";
+import type { EntryFilter } from "./source-kind.ts";
 import type { Observed } from "./stages.ts";
 
 /**
@@ -51,7 +52,8 @@ function rememberedOf(
   const synced = state.state === "owned" ? state.synced.get(item.id) : undefined;
   const served = before.connection === access.id ? earlierItem(before, item)?.version : undefined;
   const owner = ownerOfBytes(input, item, synced);
-  const isListed = isListedUnfound(input, item, owner);
+  const isFound = hasEntry(input, item, { owner, find: item.foundBy });
+  const isListed = !isFound && hasEntry(input, item, { owner });
   const isOther = isListed || isOfOtherOwner(input, item, synced);
   return {
     synced,
@@ -63,10 +65,10 @@ function rememberedOf(
     deleteAt: isOther ? undefined : knownDeadline(input, listed, item),
     missingSince: snapshot.missingSince(item.source, owner),
     isListed,
-    isGone: owner !== undefined && !isFound(input, item, owner),
-    provenInMs: provenInMs(input, item, owner, isListed),
+    isGone: owner !== undefined && !isFound,
+    provenInMs: isFound ? undefined : provenInMs(input, item, owner, isListed),
     held: access.removals.held > 0,
-    ofOwner: isListed ? undefined : ownerText(input, item, owner),
+    ofOwner: ownerText(input, item, owner, isListed),
     list: listText(input),
     near: nearOf(input, item),
   };
@@ -123,18 +125,13 @@ function knownDeadline(
   return isFollowed ? earlierItem(before, item)?.deleteAt : undefined;
 }
 
-/** Reports whether the list has the entry of an item, with the metadata that its rule requests. */
-const isFound = ({ source, snapshot }: Observed, item: SyncItem, owner?: string): boolean =>
-  source.isListed(snapshot, item.source, { owner, find: item.foundBy });
-
-/** Reports whether the list has an entry that the rule of an item does not find any more. */
-function isListedUnfound(input: Observed, item: SyncItem, owner: string | undefined): boolean {
-  const { source, snapshot } = input;
-  return source.isListed(snapshot, item.source, { owner }) && !isFound(input, item, owner);
-}
+/** Reports whether the list has an entry of the name of an item. */
+const hasEntry = ({ source, snapshot }: Observed, item: SyncItem, of?: EntryFilter): boolean =>
+  source.isListed(snapshot, item.source, of);
 
 /**
- * Returns the time in milliseconds until the absence of an entry is proven; `undefined` while the
+ * Returns the time in milliseconds until the absence of an entry is proven that the list lacks, or
+ * whose metadata it lacks; `undefined` while the
  * list is outdated: the name may be back, and the target may have it from another leader.
  */
 function provenInMs(
@@ -145,9 +142,8 @@ function provenInMs(
 ): number | undefined {
   const { source, access, snapshot } = input;
   if (access.stale !== undefined) return undefined;
-  if (isFound(input, item, owner)) return Number.POSITIVE_INFINITY;
   const rule = isListed && item.foundBy !== undefined ? metadataRule(item.foundBy) : undefined;
-  const selection = source.isListed(snapshot, item.source) ? { owner, rule } : undefined;
+  const selection = hasEntry(input, item) ? { owner, rule } : undefined;
   return access.removals.untilProven(snapshot, source.entries, item.source, selection);
 }
 
@@ -156,11 +152,14 @@ function provenInMs(
  * listed. Users of a ClusterVaultConnection need not know its account.
  */
 function ownerText(
-  { source, snapshot, resource: { connection }, access: { account } }: Observed,
+  input: Observed,
   item: SyncItem,
   owner: string | undefined,
+  isListed: boolean,
 ): string | undefined {
-  if (!source.isListed(snapshot, item.source)) return undefined;
+  if (isListed || !hasEntry(input, item)) return undefined;
+  const { connection } = input.resource;
+  const { account } = input.access;
   return connection.kind === "ClusterVaultConnection" && owner === account ? undefined : owner;
 }
 

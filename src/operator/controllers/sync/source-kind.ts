@@ -8,7 +8,7 @@ import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/con
 import type { OpenConnection } from "../connection/connection-registry.ts";
 
 /** Entries of one owner, of creators whom a connection trusts, with the metadata of a rule. */
-interface EntryFilter {
+export interface EntryFilter {
   readonly owner?: string | undefined;
   readonly trust?: Trust;
   readonly find?: Find | undefined;
