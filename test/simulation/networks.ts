@@ -51,6 +51,11 @@ const otherJson = [
   "{}",
 ] as const;
 
+/** The longest delay of a request to the API server, in milliseconds, while it is slow. */
+export const SLOWEST_MS = 20_000;
+/** The longest delay otherwise. */
+export const USUAL_MS = 50;
+
 /** The faults that currently occur, each with the share of the requests that it concerns. */
 export interface Faults {
   readonly api: Map<ApiFault, number>;
@@ -83,8 +88,8 @@ export function apiNetwork(
     running: () => clock.running(),
     async send(request) {
       onSend();
-      if (occurs("slow")) await delay(1 + random() * 20_000, request);
-      else if (random() < 0.1) await delay(1 + random() * 50, request);
+      if (occurs("slow")) await delay(1 + random() * SLOWEST_MS, request);
+      else if (random() < 0.1) await delay(1 + random() * USUAL_MS, request);
       if (occurs("refused")) throw unavailable(request, "ECONNREFUSED");
       if (occurs("throttled")) throw new StatusError(429, "TooManyRequests", "", [], 2);
       if (occurs("unavailable")) throw new StatusError(503, "ServiceUnavailable");

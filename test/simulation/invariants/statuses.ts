@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parseDuration } from "../../../src/operator/lib/duration.ts";
 import { findCondition } from "../../../src/operator/api/conditions.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { SLOWEST_MS, USUAL_MS } from "../networks.ts";
 import { Violation, type World } from "../world.ts";
 import { type Item, itemsOf, outputsOf, type Spec } from "./spec-items.ts";
 import { contentOf } from "./target-write.ts";
@@ -128,13 +129,15 @@ function checkRendered(
 
 /**
  * Reports whether a resource need not follow a newer version yet. The clocks of the replicas may
- * differ.
+ * differ, and a status arrives later than it was sent.
  */
 function mayWait(world: World, { refreshInterval }: Spec, { syncedAt }: Status): boolean {
   if (refreshInterval === undefined) return false;
   const until =
     Date.parse(syncedAt ?? "") + parseDuration(refreshInterval) + 2 * world.greatestSkewMs;
-  return world.clock.now() < until;
+  const { api, apiEndedAt } = world.faults;
+  const isSlow = api.has("slow") || world.clock.monotonic() < apiEndedAt + SLOWEST_MS;
+  return world.clock.now() < until + (isSlow ? SLOWEST_MS : USUAL_MS + 1);
 }
 
 /**
