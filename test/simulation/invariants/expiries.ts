@@ -6,7 +6,7 @@ import {
 } from "../../../src/operator/api/kinds.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { targetObject } from "../expectations.ts";
-import { isServed } from "../reach.ts";
+import { isServed, isTypeAllowed } from "../reach.ts";
 import type { Origin } from "../simulated-vaults.ts";
 import { Violation, VAULTS, urlOf, type World } from "../world.ts";
 import type { ConnectionSpec } from "./spec-history.ts";
@@ -34,8 +34,8 @@ export function checkExpiries(world: World): void {
   const { server, clock, quietSince } = world;
   if (clock.monotonic() - quietSince < LEAVE_MS) return;
   for (const resource of [...server.all(vaultSecretKind), ...server.all(vaultFileKind)]) {
-    if (!isServed(world, resource)) continue;
     const spec = resource["spec"] as Spec;
+    if (!isServed(world, resource) || !isTypeAllowed(world, spec)) continue;
     const { immutable = false } = spec.target ?? {};
     const target = targetObject(world, resource);
     const vault = listedVault(world, resource, spec);
