@@ -58,7 +58,10 @@ export interface KnownSpecs {
   recentConnections(namespace: string | undefined, spec: Spec): readonly ConnectionSpec[];
   /** Returns the same of the labels of a namespace. */
   recentLabels(namespace: string): readonly Readonly<Record<string, string>>[];
-  /** Returns the specs that a resource has had since then, in monotonic milliseconds. */
+  /**
+   * Returns the specs that a write at a time, in monotonic milliseconds, may have followed, and
+   * those that the resource has had since.
+   */
   since(namespace: string | undefined, owner: string, at: number): readonly Spec[];
   /**
    * Returns since when the present spec and its connection are what they are, in monotonic
@@ -154,7 +157,7 @@ export class SpecHistory {
       recent: (namespace, owner) => recent(namespace, owner) as Spec[],
       since: (namespace, owner, at) =>
         this.#of(namespace, owner).flatMap(({ spec, endedAt }) =>
-          endedAt >= at ? [spec as Spec] : [],
+          endedAt >= at - LAG_MS ? [spec as Spec] : [],
         ),
       recentConnections: (namespace, spec) =>
         recent(...connectionOf(namespace, spec)) as ConnectionSpec[],
