@@ -1,10 +1,9 @@
 import { FORCE_SYNC_ANNOTATION } from "../../../src/operator/api/names.ts";
-import { vaultConnectionKind } from "../../../src/operator/api/kinds.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { resolve } from "../expectations.ts";
 import { Violation, type World } from "../world.ts";
-import type { ConnectionSpec } from "./spec-history.ts";
+import type { KnownSpecs } from "./spec-history.ts";
 import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
 import { versionOf } from "./target-write.ts";
 
@@ -55,9 +54,14 @@ export class ForcedSyncs {
 
   /**
    * A status that echoes a request while the resource is in sync has everything that the vault had
-   * at the request (I18).
+   * at the request (I18). A replica may still list the vault of a connection that was edited.
    */
-  check(name: string, before: KubeObject | undefined, after: KubeObject): void {
+  check(
+    name: string,
+    before: KubeObject | undefined,
+    after: KubeObject,
+    history: KnownSpecs,
+  ): void {
     const status = (after["status"] ?? {}) as Status;
     const { namespace, uid = "", generation } = after.metadata;
     const request = this.#requests.get(uid);
@@ -70,14 +74,11 @@ export class ForcedSyncs {
     )
       return;
     const spec = after["spec"] as Spec;
-    const connection =
-      !isOfCluster(spec) &&
-      this.#world.server.find(vaultConnectionKind, { namespace, name: spec.connectionRef.name });
-    const connectionSpec = connection ? (connection["spec"] as ConnectionSpec) : undefined;
-    if (!connectionSpec || connectionSpec.scope) return;
+    const [connection, ...edited] = history.recentConnections(namespace, spec);
+    if (isOfCluster(spec) || !connection || edited.length > 0 || connection.scope) return;
     for (const item of itemsOf(spec)) {
       if (item.absence !== "never" || item.version !== "latest") continue;
-      const { base64 = "", irregular } = resolve(this.#world, connectionSpec, after.kind, item);
+      const { base64 = "", irregular } = resolve(this.#world, connection, after.kind, item);
       const latest = this.#world.vaults.origin(base64);
       const { version = 0 } =
         status.items?.find((each) => (each.secretKey ?? each.key) === item.id) ?? {};
