@@ -26,7 +26,7 @@ import {
   type Content,
   contentOf,
   mergedInto,
-  mergingOwner,
+  mergingOwners,
   ownerOf,
 } from "./invariants/target-write.ts";
 import { checkWhole } from "./invariants/whole-writes.ts";
@@ -124,7 +124,7 @@ export class WriteRules {
       ["VaultSecret", "VaultFile"].includes(resource.kind) &&
       checkStatus(this.#world, name, before, after)
     )
-      this.#forced.check(name, before, after);
+      this.#forced.check(name, before, after, this.#history.knownTo(user));
   }
 
   #checkTarget(
@@ -135,9 +135,8 @@ export class WriteRules {
   ): void {
     const { namespace = "" } = (after ?? before)!.metadata;
     const history = this.#history.knownTo(user);
-    const merging = mergingOwner(before, after, (one, object) =>
-      requestsMerge(history, one, object),
-    );
+    const merges = mergingOwners(before, after);
+    const merging = merges.find((one) => requestsMerge(history, one, after!)) ?? merges[0];
     const owner = merging ?? ownerOf((after ?? before)!) ?? "";
     const own = merging === undefined ? undefined : ownKeys({ before, after, owner });
     const content = (object: KubeObject | undefined): Content =>

@@ -12,7 +12,7 @@ import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "../world.ts";
 import type { KnownSpecs } from "./spec-history.ts";
 import type { Spec } from "./spec-items.ts";
-import { mergingOwner, ownerOf } from "./target-write.ts";
+import { mergingOwners, ownerOf } from "./target-write.ts";
 
 /**
  * Time for which the last holder of a Lease may write, in milliseconds: the duration of the Lease.
@@ -107,11 +107,10 @@ export function shardKeysOf(history: KnownSpecs, { resource, before, after }: Ch
   if (!isResource && resource.kind !== SECRETS.kind && resource.kind !== CONFIG_MAPS.kind)
     return [];
   if (isResource && before && after && showsRestart(before, after)) return [];
-  const owner = isResource
-    ? `${kind}/${name}`
-    : (mergingOwner(before, after) ?? ownerOf((after ?? before)!) ?? "");
-  return history
-    .recent(namespace, owner)
+  const merges = isResource ? [] : mergingOwners(before, after);
+  const whole = isResource ? `${kind}/${name}` : (ownerOf((after ?? before)!) ?? "");
+  return (merges.length > 0 ? merges : [whole])
+    .flatMap((owner) => history.recent(namespace, owner))
     .map(({ connectionRef }) => keyOfConnection(connectionRef, namespace));
 }
 

@@ -104,32 +104,30 @@ export function mergedInto(object: KubeObject | undefined): ReadonlyMap<string, 
 }
 
 /**
- * Returns the resource that a write merges for; `undefined` if the write changes a target as a
- * whole. `merges` reports whether a resource requests to merge into the object.
+ * Returns the resources that a write may merge for; none if the write changes a target as a whole.
+ * A repair of labels may be of any resource that has merged keys into the object.
  */
-export function mergingOwner(
+export function mergingOwners(
   before: KubeObject | undefined,
   after: KubeObject | undefined,
-  merges: (owner: string, object: KubeObject) => boolean = () => true,
-): string | undefined {
+): readonly string[] {
   const [was, is] = [mergedInto(before), mergedInto(after)];
-  if (!before || !after) return undefined;
+  if (!before || !after) return [];
   const changed = [...was.keys(), ...is.keys()].find(
     (owner) => was.get(owner)?.text !== is.get(owner)?.text,
   );
+  // An object that was handed over is written as a whole.
+  if (changed !== undefined && !is.has(changed) && ownerOf(after) === changed) return [];
+  if (changed !== undefined) return [changed];
   // Another controller may own an object that keys are merged into.
   const isTarget = [before, after].some((object) =>
     /^Vault(?:Secret|File)\//u.test(ownerOf(object) ?? ""),
   );
-  // An object that was handed over is written as a whole.
-  if (changed !== undefined && !is.has(changed) && ownerOf(after) === changed) return undefined;
+  if (isTarget) return [];
   // A repair of what another writer changed does not change the annotation.
-  return (
-    changed ??
-    (isTarget
-      ? undefined
-      : ([...is.keys()].find((owner) => merges(owner, after)) ?? [...is.keys()][0]))
-  );
+  const [had, has] = [contentOf(before), contentOf(after)];
+  const repaired = [...is].find(([, { keys }]) => keys.some((key) => had[key] !== has[key]));
+  return repaired ? [repaired[0]] : [...is.keys()];
 }
 
 /** Returns the versions that a target claims for its items. */
