@@ -279,6 +279,7 @@ export class Controllers implements AsyncDisposable {
         sync.onSnapshotChange(key, change, listedAt);
         push.onSnapshotChange(key, change);
       },
+      onProven: sync.onProven.bind(sync),
       onConnectionStateChange: (key, list) => {
         sync.onConnectionStateChange(key, list);
         push.onConnectionStateChange(key);

@@ -34,6 +34,12 @@ function takeRequests(scene: SimulatedWorld, vault: SimulatedVault): Record<stri
   return exposed === 0 ? counts : { ...counts, exposed };
 }
 
+async function reconcilesOf(scene: SimulatedWorld): Promise<number> {
+  const counts = [...(await scene.samples("vaultsync_reconciles_total"))];
+  const syncs = counts.filter(([labels]) => labels.includes('controller="sync"'));
+  return syncs.reduce((sum, [, count]) => sum + count, 0);
+}
+
 const firstSync = { exposed: COUNT, "create secrets": COUNT, "update vaultsecrets": COUNT };
 
 test("a sync costs a fetch and two writes, an interval without a change and a restart nothing", async () => {
@@ -69,10 +75,26 @@ test("a target that the watch shows before the response to its POST is reconcile
         : undefined,
   };
   await scene.clock.advance(MINUTE);
-  const reconciles = await scene.samples("vaultsync_reconciles_total");
-  const syncs = [...reconciles].filter(([labels]) => labels.includes('controller="sync"'));
   // Each with the first list of its connection, and a few beyond.
-  expect(syncs.reduce((sum, [, count]) => sum + count, 0)).toBeLessThan(1.1 * COUNT);
+  expect(await reconcilesOf(scene)).toBeLessThan(1.1 * COUNT);
+});
+
+test("the proof of a removal costs a few reconciles, however close to its end a list is", async () => {
+  const scene = new SimulatedWorld();
+  onTestFinished(() => scene[Symbol.asyncDispose]());
+  const names = NAMES.slice(0, 4);
+  const vault = scene.addVault("shop", names, { whenMissing: "Delete" });
+  scene.start();
+  await scene.clock.advance(6 * MINUTE);
+  const before = await reconcilesOf(scene);
+  for (const name of names) {
+    vault.remove(name);
+    await scene.clock.advance(MINUTE);
+  }
+  await scene.clock.advance(3 * MINUTE);
+  expect(names.filter((name) => scene.value("shop", name) !== undefined)).toEqual([]);
+  // The absence, two waits without a list, the proof, and what the watches show afterwards.
+  expect((await reconcilesOf(scene)) - before).toBeLessThanOrEqual(6 * names.length);
 });
 
 test("a resource that is edited each second costs a status in 2 to 4 s, and shows the last", async () => {

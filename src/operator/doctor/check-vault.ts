@@ -135,6 +135,7 @@ function open(
     random,
     logger: silentLogger,
     onChange: ignore,
+    onListed: ignore,
     onTokenChange: ignore,
     onHealth,
   });

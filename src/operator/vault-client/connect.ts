@@ -70,6 +70,7 @@ export function connect(options: ConnectionOptions): Connection {
     health,
     values,
     onChange: options.onChange,
+    onListed: options.onListed,
   });
   const writes = new VaultWrites(api);
   const registration = options.listGate.register(intervalMs);

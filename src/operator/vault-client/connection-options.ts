@@ -4,7 +4,7 @@ import type { Random } from "../../lib/random.ts";
 import type { Scope } from "../../protocol/scope.ts";
 import type { CredentialSource } from "./auth/credentials.ts";
 import type { AccountLogins } from "./auth/login-gate.ts";
-import type { Health, LoginPause, SnapshotChange } from "./connection.ts";
+import type { EntryKind, Health, LoginPause, SnapshotChange } from "./connection.ts";
 import type { ListGate } from "./http/list-gate.ts";
 import type { ResponseMemory } from "./http/response-memory.ts";
 import type { VaultTransport } from "./http/vault-transport.ts";
@@ -62,6 +62,8 @@ export interface ConnectionOptions {
    * referenced name or covers another one. The new snapshot is already available. Must not throw.
    */
   readonly onChange: (change: SnapshotChange) => void;
+  /** Called after every list of a kind, after `onChange`. Must not throw. */
+  readonly onListed: (kind: EntryKind) => void;
   /** Called when the token or the pause of the login may have changed. Must not throw. */
   readonly onTokenChange: () => void;
   /** Called when the health state or the kind of failure changes. Must not throw. */

@@ -36,9 +36,11 @@ export class InMemoryConnection implements Connection {
     fileCount,
   }: { changed?: string[]; secretCount?: number; fileCount?: number } = {}): void {
     const timestamps = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
-    const lists = (this.snapshot?.progress("secret")?.lists ?? 0) + 1;
+    const before = this.snapshot?.progress("secret");
+    const lists = (before?.lists ?? 0) + 1;
+    const previousAt = before?.at ?? Number.NEGATIVE_INFINITY;
     const missingSince = (): number => timestamps.listedAt;
-    const progress = () => ({ lists, at: timestamps.listedAtMonotonic, previousAt: -Infinity });
+    const progress = () => ({ lists, at: timestamps.listedAtMonotonic, previousAt });
     const none = {
       progress,
       covers: () => true,
@@ -51,6 +53,7 @@ export class InMemoryConnection implements Connection {
     this.snapshot = { ...timestamps, ...none, secretCount, fileCount };
     if (changed.length > 0) this.#callbacks.onChange({ secrets: new Set(changed), files: NONE });
     this.setHealth("healthy");
+    this.#callbacks.onListed("secret");
   }
 
   /** Replaces the token and reports it. */

@@ -11,6 +11,7 @@ const ignore = (): void => undefined;
 /** Callbacks that do nothing. */
 export const ignoredCallbacks: ConnectionCallbacks = {
   onChange: ignore,
+  onListed: ignore,
   onHealth: ignore,
   onTokenChange: ignore,
   onCircuitChange: ignore,

@@ -97,6 +97,7 @@ export function observeConnection({
     },
     onChange: ({ secrets, files }: SnapshotChange) =>
       changes.push({ secrets: [...secrets].sort(), files: [...files].sort() }),
+    onListed: () => undefined,
     onHealth: (health) => healths.push(health),
     onTokenChange: () => undefined,
     ...options,

@@ -44,6 +44,7 @@ class Scene {
     exists: (key) => this.#resources.has(key),
     users: () => ({
       onSnapshotChange: () => undefined,
+      onProven: () => undefined,
       onConnectionStateChange: () => undefined,
       removalFactsOf: () => testRemovalFacts,
     }),

@@ -31,6 +31,8 @@ export function openRegistry(exists: () => boolean = () => true) {
   const listener = {
     onSnapshotChange: (_: string, { secrets }: SnapshotChange) =>
       void calls.push(`changed ${[...secrets].join()}`),
+    onProven: (_key: string, _kind: string, names: ReadonlySet<string>) =>
+      void calls.push(`proven ${[...names].join()}`),
     onConnectionStateChange: () => void calls.push("state"),
     removalFactsOf: () => testRemovalFacts,
     statusChanged: () => void calls.push("status"),
@@ -290,7 +292,8 @@ describe("ConnectionRegistry staleness", () => {
       expect(staleSince()).toBeUndefined();
       expect(clock.pending).toBe(1);
     }
-    expect(takeCalls()).toEqual([]);
+    // The third list without the name proves that it is deleted.
+    expect(takeCalls()).toEqual(["proven db"]);
   });
 
   test("starts three intervals after the last list, not after the timer was set", async () => {
@@ -318,7 +321,7 @@ describe("ConnectionRegistry staleness", () => {
     connection.list();
     await clock.advance(1);
     expect(staleSince()).toBeUndefined();
-    expect(takeCalls()).toEqual(["state", "status"]);
+    expect(takeCalls()).toEqual(["proven db", "state", "status"]);
     await clock.advance(3 * INTERVAL);
     expect(staleSince()).toBeDefined();
   });

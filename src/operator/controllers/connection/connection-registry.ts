@@ -1,6 +1,11 @@
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Trust } from "../../api/received-secrets.ts";
-import type { Connection, Health, SnapshotChange } from "../../vault-client/connection.ts";
+import type {
+  Connection,
+  EntryKind,
+  Health,
+  SnapshotChange,
+} from "../../vault-client/connection.ts";
 import type { ConnectionFacts } from "../../connection/connection-facts.ts";
 import type { Staleness } from "../../sync/staleness.ts";
 import type {
@@ -185,6 +190,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     await this.#close(key);
     const connection = connect({
       onChange: (change) => this.#onSnapshotChange(key, change),
+      onListed: (kind) => this.#onListed(key, kind),
       onHealth: (health) => this.#onHealth(key, health),
       onTokenChange: () => this.#reporter().statusChanged(key),
       onCircuitChange: (open) => this.#reporter().circuitChanged(key, open),
@@ -323,6 +329,13 @@ export class ConnectionRegistry implements AsyncDisposable {
         snapshot?.listedAtMonotonic ?? this.#clock.monotonic(),
       );
     this.#reporter().statusChanged(key);
+  }
+
+  /** Requeues the resources that waited for the proof of a removal. */
+  #onListed(key: string, kind: EntryKind): void {
+    const names = this.#opened(key)?.removals.proven(kind);
+    if (names === undefined || names.size === 0) return;
+    this.#users().onProven(key, kind, names, this.#clock.monotonic());
   }
 
   #onHealth(key: string, health: Health): void {

@@ -57,6 +57,7 @@ export interface RemovalFacts {
 /** Callbacks of the client while a connection is open. */
 export interface ConnectionCallbacks {
   readonly onChange: (change: SnapshotChange) => void;
+  readonly onListed: (kind: EntryKind) => void;
   readonly onHealth: (health: Health) => void;
   readonly onTokenChange: () => void;
   readonly onCircuitChange: (open: boolean) => void;
@@ -66,6 +67,8 @@ export interface ConnectionCallbacks {
 export interface ConnectionUsers {
   /** The list of the vault that arrived at `listedAt` (monotonic) differs in these names. */
   onSnapshotChange(key: string, change: SnapshotChange, listedAt: number): void;
+  /** The list that arrived at `listedAt` (monotonic) proves that these names are deleted. */
+  onProven(key: string, kind: EntryKind, names: ReadonlySet<string>, listedAt: number): void;
   /**
    * The connection changed in a way that concerns all its resources. `list` is its first list, or
    * one that covers another kind.

@@ -34,9 +34,29 @@ describe("the proof that a name is deleted", () => {
     list([], [], { afterMs: 1_000 });
     expect(untilProven("a")).toBe(2 * INTERVAL - 2_000);
     list([], [], { afterMs: 2 * INTERVAL - 2_001 });
-    expect(untilProven("a")).toBe(1);
+    expect(untilProven("a")).toBe(INTERVAL);
     list([], [], { afterMs: 1 });
     expect(untilProven("a")).toBe(0);
+  });
+
+  test("is reported with the list that completes it, once, if a resource removes the keys", () => {
+    const { one, list } = methodsOf(alone());
+    const proven = (): string[] => [...one.removals.proven("secret")];
+    one.retained.add("b");
+    expect(proven()).toEqual([]);
+    list(["a", "b", "c"], []);
+    list([], ["a", "b"]);
+    list([], ["c"]);
+    expect(proven()).toEqual([]);
+    expect([...one.removals.proven("file")]).toEqual([]);
+    list([], [], { afterMs: INTERVAL - 1 });
+    expect(proven()).toEqual([]);
+    list([], [], { afterMs: 1 });
+    expect(proven()).toEqual(["a"]);
+    list([], []);
+    expect(proven()).toEqual(["c"]);
+    list([], []);
+    expect(proven()).toEqual([]);
   });
 
   test("is not complete after two lists, however far apart", () => {

@@ -10,6 +10,7 @@ import { isPattern } from "../../vault-client/pattern.ts";
 import type { BlastLimit, BlastLimits, BlastMember, Losses } from "./blast-limit.ts";
 import type { Absence, ListedNames } from "./listed-names.ts";
 import type { MetadataRule, RemovalFacts, Selection } from "./connection-users.ts";
+import { isProof, provenFrom, untilOwnProof } from "./removal-proof.ts";
 import { SelectedNames } from "./selected-names.ts";
 
 const ALWAYS = (): boolean => true;
@@ -41,12 +42,6 @@ export interface RemovalsOptions {
 
 const kinds = ["secret", "file"] as const;
 
-/**
- * Number of lists in a row, and of intervals, for which a name must be absent before its keys are
- * removed.
- */
-const PROOF_LISTS = 3;
-const PROOF_INTERVALS = 2;
 /**
  * Longest time in milliseconds that a proof waits for the lists of the vault's other connections: a
  * client that fails tries again every five minutes.
@@ -160,19 +155,40 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
-   * Returns how much longer a name must be absent, in milliseconds, to count as deleted; 0 if it
-   * does. One failed list is no evidence; several within a second are none either. With a
-   * `selection`, the name may be listed, but the list of `snapshot` has no such entry of it.
+   * Returns the names whose removal the last list of a kind proves, and whose keys a resource
+   * removes: call it after every list, also one that changes no name.
+   */
+  proven(kind: EntryKind): ReadonlySet<string> {
+    const proven = new Set<string>();
+    const last = this.#options.snapshot()?.progress(kind);
+    if (last === undefined) return proven;
+    const { intervalMs } = this.#options;
+    for (const names of this.#names.all().filter((each) => each.kind === kind)) {
+      const isRemoved = this.#removes(names);
+      for (const [name, absence] of names.absences) {
+        if (isProof(absence, last, intervalMs) && isRemoved(name, absence.isDue)) proven.add(name);
+      }
+    }
+    return proven;
+  }
+
+  /**
+   * Returns how long a resource waits at most until a missing name counts as deleted, in
+   * milliseconds; 0 if it does. `proven` says which list completes the proof: no wait is shorter
+   * than an interval, because only lists prove. With a `selection`, the name may be listed, but the
+   * list of `snapshot` has no such entry of it.
    */
   untilProven(snapshot: Snapshot, kind: EntryKind, name: string, selection?: Selection): number {
     const progress = snapshot.progress(kind);
     if (progress === undefined) return Number.POSITIVE_INFINITY;
     const absence = this.#absence(kind, name, selection, progress);
     if (absence === undefined) return Number.POSITIVE_INFINITY;
-    const left = this.#ownProof(absence, progress);
-    if (left > 0 || this.#isCounted(absence, progress)) return left;
+    const { intervalMs } = this.#options;
+    const left = untilOwnProof(absence, progress, intervalMs);
+    if (left > 0) return Math.max(left, intervalMs);
+    if (this.#isCounted(absence, progress)) return 0;
     this.#limit.listSoon(absence.at);
-    return this.#options.intervalMs;
+    return intervalMs;
   }
 
   /** Ends the observation. */
@@ -338,20 +354,12 @@ export class Removals implements BlastMember, Disposable {
     return lists.length === 0 ? Number.NEGATIVE_INFINITY : Math.min(...lists.map(arrival));
   }
 
-  /** Returns how much longer the lists of this connection must lack a name, in milliseconds. */
-  #ownProof(absence: Absence, progress: ListProgress): number {
-    const { intervalMs } = this.#options;
-    const left = absence.at + PROOF_INTERVALS * intervalMs - progress.at;
-    if (left > 0) return left;
-    return progress.lists - absence.list + 1 >= PROOF_LISTS ? 0 : intervalMs;
-  }
-
   /**
    * Reports whether the other connections to the vault have shown what they lost at that time, or
    * cannot.
    */
   #isCounted(absence: Absence, progress: ListProgress): boolean {
-    const waitedMs = progress.at - absence.at - PROOF_INTERVALS * this.#options.intervalMs;
+    const waitedMs = progress.at - provenFrom(absence, this.#options.intervalMs);
     return waitedMs >= MAX_WAIT_MS || this.#limit.isHeardSince(absence.at);
   }
 
@@ -359,7 +367,8 @@ export class Removals implements BlastMember, Disposable {
    * Reports whether the removal of a missing name is not proven yet: a hold would still prevent it.
    */
   #isPending(absence: Absence, progress: ListProgress): boolean {
-    return this.#ownProof(absence, progress) > 0 || !this.#isCounted(absence, progress);
+    const left = untilOwnProof(absence, progress, this.#options.intervalMs);
+    return left > 0 || !this.#isCounted(absence, progress);
   }
 
   #changed(): void {

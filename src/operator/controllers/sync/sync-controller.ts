@@ -1,5 +1,5 @@
 import { isObject } from "../../../lib/is-object.ts";
-import type { Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
+import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
 import { type SyncKind, parseSyncKey, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
 import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
@@ -171,11 +171,26 @@ export class SyncController implements ConnectionUsers {
         for (const key of this.references.ofSource(connection, kind, source)) keys.add(key);
       }
     }
-    // Once each: a key that is added while it is reconciled is reconciled again.
-    for (const key of keys) {
-      this.#options.propagations.changed(key, listedAt);
-      this.queue.add(key, "vault");
+    this.#vaultChanged(keys, listedAt);
+  }
+
+  /**
+   * Requeues the resources that refer to a name, by itself or by a pattern, of which a list that
+   * arrived at `listedAt` (monotonic) proves that it is deleted.
+   */
+  onProven(
+    connection: string,
+    entries: EntryKind,
+    names: ReadonlySet<string>,
+    listedAt: number,
+  ): void {
+    const keys = new Set<string>();
+    for (const kind of SYNC_KINDS) {
+      if (this.#options.kinds[kind].source.entries !== entries) continue;
+      for (const name of names)
+        for (const key of this.references.ofName(connection, kind, name)) keys.add(key);
     }
+    this.#vaultChanged(keys, listedAt);
   }
 
   /**
@@ -230,6 +245,14 @@ export class SyncController implements ConnectionUsers {
       observer,
       signal,
     });
+  }
+
+  /** Requeues each once: a key that is added while it is reconciled is reconciled again. */
+  #vaultChanged(keys: ReadonlySet<string>, listedAt: number): void {
+    for (const key of keys) {
+      this.#options.propagations.changed(key, listedAt);
+      this.queue.add(key, "vault");
+    }
   }
 
   /**

@@ -16,7 +16,14 @@ export interface MirrorOptions extends MirroredListOptions {
    * another one.
    */
   readonly onChange: (change: SnapshotChange) => void;
+  /** Called after every list, after `onChange`. */
+  readonly onListed: (kind: EntryKind) => void;
 }
+
+const entryKindOf: Readonly<Record<ListKind, EntryKind>> = {
+  list_no_dup: "secret",
+  list_file: "file",
+};
 
 /**
  * Keeps the referenced entries of the latest complete lists of a connection and reports
@@ -95,11 +102,12 @@ export class Mirror implements AsyncDisposable {
   }
 
   #eventsOf(kind: ListKind): ListEvents {
-    const { health } = this.#options;
+    const { health, onListed } = this.#options;
     return {
       onListed: () => {
         const changed = this.#publish();
         health.listed(kind);
+        onListed(entryKindOf[kind]);
         return changed;
       },
       onFailure: (error) => health.failed(kind, error),
