@@ -219,8 +219,8 @@ function conflictOf(
   object: KubeObject,
   existing: KubeObject | undefined,
 ): readonly string[] | undefined {
-  const isMerged = (object["spec"] as Spec).target?.creationPolicy === "Merge";
-  if (isMerged) {
+  const spec = object["spec"] as Spec;
+  if (spec.target?.creationPolicy === "Merge") {
     if (!existing) return ["TargetMissing"];
     const { labels = {}, annotations = {} } = existing.metadata;
     const owner = annotations[OWNER_ANNOTATION];
@@ -229,7 +229,7 @@ function conflictOf(
   }
   if (!existing || belongsTo(object, existing)) return undefined;
   // Its annotations are written back with its content alone.
-  if (existing["immutable"] === true && isController(object, existing)) return ["TargetImmutable"];
+  if (isFixed(spec, existing) && isController(object, existing)) return ["TargetImmutable"];
   return isHandedOver(object, existing) ? heldAdoption(object, existing) : ["TargetConflict"];
 }
 
