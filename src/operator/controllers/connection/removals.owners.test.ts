@@ -89,6 +89,16 @@ describe("an entry that disappears while another owner's of its name is listed",
     expect([one.removals.held, one.heldByOthers]).toEqual([5, 1]);
   });
 
+  test("is held when its proof is asked for during a hold, however small its part is", () => {
+    const one = alone();
+    owned(one, names(20), EVE);
+    expect(one.list([], names(10))).toBe(10);
+    expect(one.list(names(500, 100), [])).toBe(10);
+    one.fed.add(`n10 ${ANN}`);
+    one.untilProven("n10", "secret", ofAnn);
+    expect([one.removals.held, one.heldByOthers]).toEqual([11, 1]);
+  });
+
   test("raises the number when its proof is asked for, while removals are held", () => {
     const one = alone();
     owned(one, names(20), EVE);
