@@ -8,7 +8,7 @@ import { defineConfig } from "vitest/config";
  */
 export default defineConfig({
   test: {
-    include: ["src/operator/{sync,runtime,controllers,vault-client}/**/*.test.ts"],
+    include: ["src/operator/{sync,runtime,controllers,vault-client,restart,shards}/**/*.test.ts"],
     testTimeout: 30_000,
     maxWorkers: 1,
     isolate: false,
