@@ -150,3 +150,15 @@ test("a VaultPush that is Ready says since when the vault was not listed", async
   expect(scene.pushes.versions("db", "secret", ACCOUNT)).toEqual(["one"]);
   expect(NAMESPACE).toBe("shop");
 });
+
+test("a resource is not Ready while the other vault of a changed connection is unavailable", async () => {
+  await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
+  scene.vault("second").setDown(true);
+  scene.connect("vault", { url: "https://second.example.com" });
+  await scene.settle();
+  expect(scene.outcome()).toBe("password=vault db@1, ConnectionNotReady");
+  scene.vault("second").setDown(false);
+  scene.vault("second").lists({ name: "db" });
+  await scene.settle(2 * MINUTE);
+  expect(scene.outcome()).toBe("password=second db@1, Synced");
+});

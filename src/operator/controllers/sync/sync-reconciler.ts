@@ -182,7 +182,7 @@ export class SyncReconciler {
     const why = health.error
       ? explainToUser(health.error, access.facts, kind)
       : "waiting for the first list of the vault";
-    return awaitConnection(resource, before, why, access.stale);
+    return awaitConnection(resource, before, why, access);
   }
 
   /**
