@@ -190,7 +190,7 @@ export class PushReconciler {
       case "opening":
         return nothing(waitFor("connection"));
       case "invalid":
-        return this.#awaitConnection(started, access.message, {});
+        return this.#awaitConnection(started, access.message, { stale: access.stale });
       case "absent": {
         const { kind, name } = connection;
         const message = `${kind} ${name} not found: create it, or correct spec.connectionRef`;
