@@ -250,3 +250,33 @@ test("the finalizers of others are kept", async () => {
   expect(finalizers(scene)).toEqual(["example.com/hold"]);
   expect(scene.pushes.versions()).toEqual([]);
 });
+
+test.each(["theirs", "one"])(
+  "Delete keeps an entry that another writer deleted and created with %s, also after a push",
+  async (value) => {
+    await using scene = await started();
+    scene.pushes.put({ deletionPolicy: "Delete" });
+    await scene.settle();
+    scene.vault().act(ACCOUNT, "delete", { key_name: "db" });
+    scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: value });
+    await scene.settle();
+    const versions = value === "one" ? ["one"] : ["theirs", "one"];
+    expect(scene.pushes.versions()).toEqual(versions);
+    scene.pushes.delete();
+    await scene.settle();
+    expect(scene.pushes.exists()).toBe(false);
+    expect(scene.pushes.versions()).toEqual(versions);
+  },
+);
+
+test("Delete removes an entry that the resource created and another writer changed since", async () => {
+  await using scene = await started();
+  scene.pushes.put({ deletionPolicy: "Delete" });
+  await scene.settle();
+  scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });
+  await scene.settle();
+  expect(scene.pushes.versions()).toEqual(["one", "theirs", "one"]);
+  scene.pushes.delete();
+  await scene.settle();
+  expect(scene.pushes.versions()).toEqual([]);
+});

@@ -136,3 +136,21 @@ test("after a change of the connection to another account, the key is pushed the
   expect(scene.pushes.versions("db", "secret", OTHER)).toEqual(["one"]);
   expect(scene.pushes.reason()).toBe("Synced");
 });
+
+test("a push to a secret of a trusted owner and a push of that owner conflict", async () => {
+  await using scene = await started();
+  const shared = { key_name: "db", usr_id_from: OTHER };
+  scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "before" });
+  scene.vault().act(OTHER, "share", { ...shared, permission: "RW", usr_id_to: ACCOUNT });
+  scene.pushes.connect("vault", { trustedOwners: [OTHER] });
+  scene.pushes.put();
+  await scene.settle();
+  scene.pushes.connected("other");
+  scene.pushes.connect("vault", { email: OTHER }, "other");
+  scene.pushes.source({ password: "theirs" }, { namespace: "other" });
+  scene.pushes.put({}, "push", "other");
+  await scene.settle(300_000);
+  expect(scene.pushes.versions("db", "secret", OTHER)).toEqual(["before", "one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
+  expect(scene.pushes.reason("push", "other")).toBe("PushConflict");
+});

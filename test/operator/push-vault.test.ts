@@ -268,3 +268,26 @@ test("an own secret that is shared keeps its metadata, which the message says", 
     message: expect.stringContaining("are not stored"),
   });
 });
+
+test("a scope that admits the name is used immediately, also after a rejected push", async () => {
+  await using scene = await SimulatedWorld.forPushes();
+  scene.pushes.connect("vault", { scope: { secretName: ["other"] } });
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
+  await scene.settle();
+  expect(scene.pushes.reason()).toBe("ScopeDenied");
+  scene.pushes.connect("vault", { scope: { secretName: ["other", "db"] } });
+  await scene.settle();
+  expect(scene.pushes.reason()).toBe("Synced");
+});
+
+test("a push is not Ready while the other vault of a changed connection is unavailable", async () => {
+  await using scene = await pushed();
+  scene.vault("second").setDown(true);
+  scene.pushes.connect("vault", { url: "https://second.example.com" });
+  await scene.settle();
+  expect(scene.pushes.reason()).toBe("ConnectionNotReady");
+  scene.vault("second").setDown(false);
+  await scene.settle(120_000);
+  expect(scene.pushes.reason()).toBe("Synced");
+});

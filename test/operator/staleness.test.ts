@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { pushed, SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
 import { vaultConnectionKind } from "../../src/operator/api/kinds.ts";
@@ -149,4 +149,54 @@ test("a VaultPush that is Ready says since when the vault was not listed", async
   expect(ready()).toBe("the vault has the bytes of the Secret");
   expect(scene.pushes.versions("db", "secret", ACCOUNT)).toEqual(["one"]);
   expect(NAMESPACE).toBe("shop");
+});
+
+test("a resource is not Ready while the other vault of a changed connection is unavailable", async () => {
+  await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
+  scene.vault("second").setDown(true);
+  scene.connect("vault", { url: "https://second.example.com" });
+  await scene.settle();
+  expect(scene.outcome()).toBe("password=vault db@1, ConnectionNotReady");
+  scene.vault("second").setDown(false);
+  scene.vault("second").lists({ name: "db" });
+  await scene.settle(2 * MINUTE);
+  expect(scene.outcome()).toBe("password=second db@1, Synced");
+});
+
+test("a connection that cannot be opened becomes stale, with its resources, also after a restart", async () => {
+  await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
+  scene.connect("vault", { caBundleRef: { kind: "ConfigMap", name: "absent" } });
+  await scene.settle(2 * MINUTE);
+  expect(scene.condition("Stale")).toBeUndefined();
+  await scene.settle(2 * MINUTE);
+  const before = scene.condition("Stale");
+  expect(before?.reason).toBe("InvalidCaBundle");
+  expect(scene.condition("Ready")?.message).toMatch(DATED);
+  expect(scene.connectionCondition("Stale")?.reason).toBe("InvalidCaBundle");
+  scene.takeRequests();
+  await scene.replace();
+  await scene.settle(10 * MINUTE);
+  expect(scene.condition("Stale")).toEqual(before);
+  expect(scene.takeRequests().filter((one) => !one.startsWith("get configmaps"))).toEqual([]);
+  scene.connect("vault");
+  await scene.settle(3 * MINUTE);
+  expect(scene.condition("Stale")).toBeUndefined();
+  expect(scene.condition("Ready")?.message).toBe("the target is in sync with the vault");
+});
+
+test("a connection that cannot be opened since the start of the operator becomes stale", async () => {
+  await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
+  await scene.stop();
+  scene.connect("vault", { caBundleRef: { kind: "ConfigMap", name: "absent" } });
+  await scene.replace();
+  expect(scene.condition("Stale")).toBeUndefined();
+  await scene.settle(4 * MINUTE);
+  expect(scene.condition("Stale")?.reason).toBe("InvalidCaBundle");
+});
+
+test("a VaultPush becomes stale whose connection cannot be opened", async () => {
+  await using scene = await pushed();
+  scene.pushes.connect("vault", { caBundleRef: { kind: "ConfigMap", name: "absent" } });
+  await scene.settle(4 * MINUTE);
+  expect(scene.pushes.condition("Stale")?.reason).toBe("InvalidCaBundle");
 });

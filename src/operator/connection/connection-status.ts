@@ -47,7 +47,11 @@ const MAX_SCOPE = 1_024;
 
 /** State of a connection that a status can report. */
 type ReportedState =
-  | { readonly state: "invalid"; readonly message: string }
+  | {
+      readonly state: "invalid";
+      readonly message: string;
+      readonly stale?: Staleness | undefined;
+    }
   | {
       readonly state: "open";
       readonly connection: Pick<Connection, "health" | "loginPause" | "snapshot" | "token">;
@@ -61,15 +65,19 @@ const invalid = (reason: "InvalidSpec" | "InvalidCaBundle", message: string): Co
   readyConditions(notReady(reason, message));
 
 function conditionsOf(view: ReportedState, problem: string | undefined): ConditionNow[] {
-  if (view.state === "invalid")
-    return invalid(problem === undefined ? "InvalidSpec" : "InvalidCaBundle", view.message);
+  const stale =
+    view.stale === undefined ? [] : [staleCondition(view.stale, "all targets are kept unchanged")];
+  if (view.state === "invalid") {
+    const reason = problem === undefined ? "InvalidSpec" : "InvalidCaBundle";
+    return [...invalid(reason, view.message), ...stale];
+  }
   const { health, loginPause } = view.connection;
-  const conditions: ConditionNow[] =
-    problem === undefined
+  const conditions: ConditionNow[] = [
+    ...(problem === undefined
       ? healthConditions(health, loginPause, view.facts)
-      : invalid("InvalidCaBundle", problem);
-  if (view.stale !== undefined)
-    conditions.push(staleCondition(view.stale, "all targets are kept unchanged"));
+      : invalid("InvalidCaBundle", problem)),
+    ...stale,
+  ];
   const { held } = view.removals;
   if (held > 0) {
     const message =
@@ -166,8 +174,8 @@ export interface StatusFacts {
  * that may be outdated.
  */
 function staleView(view: ReportedState, { secrets }: ConnectionStatus): ReportedState {
-  if (view.state !== "open" || view.connection.snapshot !== undefined || secrets !== undefined)
-    return view;
+  const isListed = view.state === "open" && view.connection.snapshot !== undefined;
+  if (isListed || secrets !== undefined) return view;
   return { ...view, stale: undefined };
 }
 
@@ -195,7 +203,7 @@ export function nextConnectionStatus(
     ],
     ...clientStatus(kept.length > 0 ? before : { ...before, token: undefined }, view),
     users,
-    staleSince: view.state === "open" ? formatTimestamp(view.stale?.since) : undefined,
+    staleSince: formatTimestamp(view.stale?.since),
   });
 }
 

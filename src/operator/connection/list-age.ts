@@ -4,7 +4,7 @@ import type { ConnectionFacts } from "./connection-facts.ts";
 import { connectionProblem } from "./connection-problem.ts";
 
 /** The age of the lists of an open connection depends on these. */
-interface Listed {
+export interface Listed {
   readonly connection: Pick<Connection, "snapshot" | "health">;
   readonly facts: ConnectionFacts;
   readonly openedAt: number;

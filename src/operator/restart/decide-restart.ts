@@ -46,7 +46,10 @@ export type RestartDecision =
  * Returns the digests of the sources. A source that is not synced because it was recreated has its
  * recorded digest.
  */
-function currentContent({ sources, state }: RestartInput): Map<string, string> {
+export function currentContent({
+  sources,
+  state,
+}: Pick<RestartInput, "sources" | "state">): Map<string, string> {
   const current = new Map<string, string>();
   for (const [source, content] of sources) {
     const digest = content?.digest ?? state.sources.get(source);

@@ -236,7 +236,10 @@ function obstacle(
   if (target.state === "foreign") return targetConflict(resource, target);
   if (target.state === "absent" && isMerged(resource)) return targetMissing(resource);
   const bytes = listedBytes(resolutions);
-  return bytes > MAX_TARGET_BYTES ? tooLarge(bytes) : undefined;
+  // What is gone leaves the target nevertheless.
+  return bytes > MAX_TARGET_BYTES && droppedFrom(resolutions, target).length === 0
+    ? tooLarge(bytes)
+    : undefined;
 }
 
 /** Returns the condition of a target whose type requires keys that it would not have. */

@@ -255,6 +255,28 @@ describe("a workload", () => {
     expect(writes).toBeLessThan(2 * 60);
   });
 
+  // Found by the simulation.
+  test("is restarted for a former content again after another one was recorded without a restart", async () => {
+    await using scene = await SimulatedWorld.shop();
+    scene.vault().serves({ db: "one" });
+    scene.workloads.create("Deployment", "web");
+    scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
+    await scene.settle();
+    scene.vault().serves({ db: "two" }, 2);
+    await scene.settle(60_000);
+    scene.vault().serves({ db: "three" }, 3);
+    await scene.settle(5_000);
+    scene.workloads.patch("Deployment", "web", {
+      metadata: { annotations: { [RESTART_STATE_ANNOTATION]: null } },
+    });
+    await scene.settle(60_000);
+    expect(scene.outcome()).toBe("password=three, Synced");
+    expect(scene.workloads.count("Deployment", "web")).toBe(1);
+    scene.vault().serves({ db: "two" }, 4);
+    await scene.settle(60_000);
+    expect(scene.workloads.count("Deployment", "web")).toBe(2);
+  });
+
   test("whose content digest is under another key is recorded without a restart", async () => {
     await using scene = await SimulatedWorld.shop("db");
     scene.workloads.create("Deployment", "web");

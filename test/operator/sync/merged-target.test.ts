@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { data, remove } from "../../lab/kube/removed-sources.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";
@@ -338,4 +339,43 @@ test("an object that is deleted before anything is merged into it is missed soon
   scene.server.delete(SECRETS, ref);
   await scene.settle(60_000);
   expect(readyOf(scene)?.reason).toBe("TargetMissing");
+});
+
+describe("a source that is removed while another manager has taken a key", () => {
+  const VALUES = { a: "1", b: "2", c: "3" };
+
+  async function conflicting(spec: object): Promise<SimulatedWorld> {
+    const scene = await SimulatedWorld.shop();
+    scene.server.create(SECRETS, foreign);
+    scene.vault().serves(VALUES);
+    scene.follow({}, { target, ...spec });
+    await scene.settle();
+    scene.edit({ a: "edited" }, "app");
+    await scene.settle();
+    expect(readyOf(scene)?.reason).toBe("TargetConflict");
+    return scene;
+  }
+  test("leaves the object, and the other keys stay", async () => {
+    await using scene = await conflicting({ data: data("a", "b", "c") });
+    await remove(scene, VALUES, "b");
+    expect(valuesOf(scene)).toEqual({ own: "theirs", a: "edited", c: "3" });
+    expect(readyOf(scene)?.reason).toBe("TargetConflict");
+    scene.server.patch(SECRETS, ref, { data: { a: null } });
+    await scene.settle(60_000);
+    expect(valuesOf(scene)).toEqual({ own: "theirs", a: "1", c: "3" });
+    expect(readyOf(scene)?.reason).toBe("SourceRemoved");
+  });
+
+  test("leaves a rendered key", async () => {
+    const template = { data: { a: "{{ a }}", all: "{{ a }} {{ b | default: 'none' }}" } };
+    await using scene = await conflicting({
+      data: data("a", "b"),
+      target: { ...target, template },
+    });
+    await remove(scene, VALUES, "b");
+    expect(valuesOf(scene)).toEqual({ own: "theirs", a: "edited", all: "1 none" });
+    expect(readyOf(scene)?.reason).toBe("TargetConflict");
+    await scene.replace();
+    expect(readyOf(scene)?.reason).toBe("TargetConflict");
+  });
 });

@@ -9,7 +9,9 @@ import {
   synced,
   type Values,
 } from "../../lab/kube/removed-sources.ts";
-import { SECRETS } from "../../../src/operator/kube/resource.ts";
+import { ACCOUNT } from "../../lab/simulated/simulated-vault.ts";
+import { vaultFileKind } from "../../../src/operator/api/kinds.ts";
+import { CONFIG_MAPS, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { PermanentError } from "../../../src/operator/vault-client/vault-error.ts";
 
 /**
@@ -224,4 +226,21 @@ describe("a typed Secret", () => {
     expect(Object.keys(scene.target()?.data ?? {}).sort()).toEqual(["tls.crt", "tls.key"]);
     expect(scene.condition("Ready")?.reason).toBe("InvalidContent");
   });
+});
+
+test("a key that is removed leaves a target although another file has become too large for it", async () => {
+  await using scene = await SimulatedWorld.shop();
+  const ref = { namespace: "shop", name: "web" };
+  const files = [{ filename: "a" }, { filename: "b" }];
+  scene.vault().upload(ACCOUNT, "a", Buffer.from("a"));
+  scene.vault().upload(ACCOUNT, "b", Buffer.from("b"));
+  const target = { kind: "ConfigMap", whenMissing: "Delete" };
+  scene.put(vaultFileKind, ref, { connectionRef: { name: "vault" }, target, files });
+  await scene.settle();
+  expect(scene.server.get(CONFIG_MAPS, ref)).toMatchObject({ data: { a: "a", b: "b" } });
+  scene.vault().upload(ACCOUNT, "a", Buffer.alloc(1024 * 1024 + 1, "x"));
+  scene.vault().act(ACCOUNT, "delete_file", { filename: "b" });
+  await scene.settle(10 * MINUTE);
+  expect(scene.conditionOf(vaultFileKind, ref)?.reason).toBe("TooLarge");
+  expect(scene.server.get(CONFIG_MAPS, ref)["data"]).toEqual({ a: "a" });
 });

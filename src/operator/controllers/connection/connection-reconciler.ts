@@ -178,22 +178,25 @@ export class ConnectionReconciler {
       key,
       parsed.ok ? `${this.#namespaceOf(key)}/${credentialsName(parsed.spec)}` : undefined,
     );
+    const status = this.#status(key, object);
+    const stale = publishedStaleness(object, status);
     if (!parsed.ok) {
-      await connections.markInvalid(key, parsed.problem);
+      const message = parsed.problem;
+      await connections.markInvalid(key, { reason: "InvalidSpec", message }, stale);
       return undefined;
     }
     const { spec, fingerprint } = parsed;
-    const status = this.#status(key, object);
     const wanted = {
       ...wantedConnection(object, spec, fingerprint),
-      stale: publishedStaleness(object, status),
+      stale,
       wasHeld: findCondition(status.conditions, "RemovalsHeld") !== undefined,
     };
     const bundle = await this.#readBundle(key, spec, signal);
     if ("problem" in bundle) {
+      const message = bundle.problem;
       if (!connections.isOpen(key, wanted.fingerprint))
-        await connections.markInvalid(key, bundle.problem);
-      return bundle.problem;
+        await connections.markInvalid(key, { reason: "InvalidCaBundle", message }, stale);
+      return message;
     }
     const { pem } = bundle;
     const request = this.#request(key, object, spec, pem);

@@ -100,7 +100,7 @@ describe("ConnectionRegistry.get", () => {
   test("returns the reason why a connection cannot be opened", async () => {
     const { connections, open } = openRegistry();
     const connection = await open();
-    await connections.markInvalid(KEY, "spec.url: no");
+    await connections.markInvalid(KEY, { reason: "InvalidSpec", message: "spec.url: no" });
     expect(connections.get(KEY)).toEqual({ state: "invalid", message: "spec.url: no" });
     expect(connections.client(KEY)).toBeUndefined();
     expect(connection.closed).toBe(true);
@@ -120,7 +120,7 @@ describe("ConnectionRegistry.isStarting", () => {
     expect(connections.isStarting(KEY)).toBe(true);
     failing.setHealth("failing", new Error("refused"));
     expect(connections.isStarting(KEY)).toBe(false);
-    await connections.markInvalid(KEY, "spec.url: no");
+    await connections.markInvalid(KEY, { reason: "InvalidSpec", message: "spec.url: no" });
     expect(connections.isStarting(KEY)).toBe(false);
     await connections.close(KEY);
     exists = false;
@@ -148,7 +148,7 @@ describe("ConnectionRegistry.open", () => {
 
   test("opens a connection that could not be opened before", async () => {
     const { connections, open } = openRegistry();
-    await connections.markInvalid(KEY, "no");
+    await connections.markInvalid(KEY, { reason: "InvalidSpec", message: "no" });
     const connection = await open();
     expect(connections.client(KEY)).toBe(connection);
   });

@@ -15,6 +15,7 @@ import type {
 } from "./connection-users.ts";
 import { lastHeard, staleAt, stalenessOf } from "../../connection/list-age.ts";
 import type { BlastLimits } from "./blast-limit.ts";
+import { InvalidConnection, type InvalidConnectionOptions } from "./invalid-connection.ts";
 import { Removals } from "./removals.ts";
 
 /** An open connection, as seen by the resources that use it. */
@@ -46,7 +47,7 @@ export interface OpenConnection extends Trust {
 export type ConnectionState =
   | { readonly state: "absent" }
   | { readonly state: "opening" }
-  | { readonly state: "invalid"; readonly message: string }
+  | ({ readonly state: "invalid"; readonly message: string } & Pick<OpenConnection, "stale">)
   | OpenConnection;
 
 /** The properties of a connection to open; another fingerprint requires another client. */
@@ -87,7 +88,7 @@ interface Opened extends Omit<WantedConnection, "stale" | "wasHeld"> {
   staleTimer: Timer | undefined;
 }
 
-type Entry = Opened | { readonly message: string };
+type Entry = Opened | InvalidConnection;
 
 export interface ConnectionRegistryOptions {
   readonly clock: Clock;
@@ -130,7 +131,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     if (!this.#exists(key)) return { state: "absent" };
     const entry = this.#entries.get(key);
     if (entry === undefined) return { state: "opening" };
-    if ("message" in entry) return { state: "invalid", message: entry.message };
+    if ("message" in entry) return { state: "invalid", message: entry.message, stale: entry.stale };
     const {
       connection,
       fingerprint,
@@ -241,12 +242,30 @@ export class ConnectionRegistry implements AsyncDisposable {
     this.#reporter().statusChanged(key);
   }
 
-  /** Closes a connection that cannot be opened, and stores the reason. */
-  async markInvalid(key: string, message: string): Promise<void> {
+  /**
+   * Closes a connection that cannot be opened, and stores why. `published`: the staleness that its
+   * status shows.
+   */
+  async markInvalid(
+    key: string,
+    { reason, message }: Pick<InvalidConnectionOptions, "reason" | "message">,
+    published?: Staleness,
+  ): Promise<void> {
     const current = this.#entries.get(key);
     if (current !== undefined && "message" in current && current.message === message) return;
     await this.#close(key);
-    this.#entries.set(key, { message });
+    const entry = new InvalidConnection({
+      clock: this.#clock,
+      reason,
+      message,
+      before: current,
+      published,
+      onStale: () => {
+        this.#users().onConnectionStateChange(key);
+        this.#reporter().statusChanged(key);
+      },
+    });
+    this.#entries.set(key, entry);
     this.#users().onConnectionStateChange(key);
   }
 
@@ -266,7 +285,8 @@ export class ConnectionRegistry implements AsyncDisposable {
   async #close(key: string): Promise<void> {
     const entry = this.#entries.get(key);
     this.#entries.delete(key);
-    if (entry === undefined || !("connection" in entry)) return;
+    if (entry === undefined) return;
+    if ("message" in entry) return entry[Symbol.dispose]();
     entry.staleTimer?.[Symbol.dispose]();
     entry.removals[Symbol.dispose]();
     await entry.connection[Symbol.asyncDispose]();

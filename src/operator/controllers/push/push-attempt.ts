@@ -183,13 +183,17 @@ export class PushAttempt {
   }
 
   /**
-   * Reports whether this resource created the entry: it did before, or by a push whose response was
-   * lost.
+   * Reports whether this resource created the entry of a version: it did before, or by a push whose
+   * response was lost. It did not create an entry that replaced its own.
    */
-  #created({ version }: Pick<ListedVersion, "version">): boolean {
-    const record = this.#record;
+  #created({ version, createdAt }: Pick<ListedVersion, "version" | "createdAt">): boolean {
+    const [record, listed] = [this.#record, this.#listed];
     if (version === 1 && this.#context.memory.uncertain.get(this.#id) === true) return true;
-    return record?.created === true && record.version <= version;
+    if (record?.created !== true) return false;
+    const isReplaced = listed?.version === record.version && !isSameVersion(record, listed);
+    return (
+      !isReplaced && (record.version < version || isSameVersion(record, { version, createdAt }))
+    );
   }
 
   #store({
@@ -238,10 +242,12 @@ export class PushAttempt {
 
   /** Returns the outcome if the vault rejected the same push a short time ago. */
   #rejected(listed: ListedVersion | undefined, now: number): PushOutcome | undefined {
-    const { memory, object } = this.#context;
+    const { memory, object, access, verify } = this.#context;
     const rejected = memory.rejected.get(this.#id);
     const isSame =
+      !verify &&
       rejected?.content === this.#content &&
+      rejected.connection === access.fingerprint &&
       rejected.generation === (object.metadata.generation ?? 0);
     return isSame && rejected.version === listed?.version && rejected.until > now
       ? { item: this.#item, failure: rejected.failure, waitMs: rejected.until - now }
@@ -285,6 +291,7 @@ export class PushAttempt {
         const until = clock.monotonic() + REJECTED_MS;
         memory.rejected.set(this.#id, {
           content: this.#content,
+          connection: access.fingerprint,
           generation,
           version: listed?.version,
           until,
@@ -335,7 +342,8 @@ export class PushAttempt {
       createdAt: formatTimestamp(createdAt),
       deleteAt: formatTimestamp(deleteAt) ?? listed?.deleteAt,
     };
-    const created = listed === undefined ? version === 1 : this.#created({ version });
+    const created =
+      listed === undefined ? version === 1 : this.#created({ version, createdAt: times.createdAt });
     this.#store({
       version,
       ...times,

@@ -14,10 +14,13 @@ interface ComparedVersion {
 }
 
 /**
- * A push that the vault rejected. It is not repeated for the same bytes and spec before this time.
+ * A push that the vault rejected. It is not repeated for the same bytes, spec and connection before
+ * this time.
  */
 interface RejectedPush {
   readonly content: string;
+  /** Fingerprint of the connection. */
+  readonly connection: string;
   readonly generation: number;
   readonly version: number | undefined;
   /** Monotonic, in milliseconds. */

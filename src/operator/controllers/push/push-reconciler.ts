@@ -190,7 +190,7 @@ export class PushReconciler {
       case "opening":
         return nothing(waitFor("connection"));
       case "invalid":
-        return this.#awaitConnection(started, access.message, {});
+        return this.#awaitConnection(started, access.message, { stale: access.stale });
       case "absent": {
         const { kind, name } = connection;
         const message = `${kind} ${name} not found: create it, or correct spec.connectionRef`;
@@ -216,7 +216,7 @@ export class PushReconciler {
     if (snapshot === undefined || !isCovered || stale !== undefined) {
       if (health.state !== "failing" && stale === undefined) return nothing(waitFor("connection"));
       const why = health.error ? explainFailure(health.error, access.facts) : WAITING;
-      return this.#awaitConnection(started, why, { stale, forced });
+      return this.#awaitConnection(started, why, { stale, forced }, access.vault);
     }
     followVault(memory, access.vault);
     forgetOthers(memory, resource.items.map(itemId));
@@ -237,16 +237,19 @@ export class PushReconciler {
 
   /**
    * Waits for a connection that cannot be used. What was pushed stays Ready, because no difference
-   * is known, unless a user requests a sync now.
+   * is known, unless a user requests a sync now or the connection leads to another vault.
    */
   #awaitConnection(
     { before, object }: Started,
     why: string,
     facts: Pick<PushReport, "stale" | "forced">,
+    vault = before.vault,
   ): Result {
     const ready = before.conditions?.find(({ type }) => type === "Ready");
     const wasReady =
-      ready?.status === "True" && ready.observedGeneration === object.metadata.generation;
+      ready?.status === "True" &&
+      ready.observedGeneration === object.metadata.generation &&
+      before.vault === vault;
     const message = `the connection is not ready: ${why}`;
     const reconciling = { reason: "ConnectionNotReady", message } as const;
     const readyCondition =

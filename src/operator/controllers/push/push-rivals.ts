@@ -11,6 +11,7 @@ import { settingsOf } from "../../connection/connection-settings.ts";
 import { parseConnection } from "../../connection/parse-connection.ts";
 import type { SourceKind } from "../sync/source-kind.ts";
 import type { SyncKind } from "../../sync/sync-key.ts";
+import { readPushStatus } from "../../push/push-status.ts";
 import { entryOf, parsePush, type PushItem, type PushResource } from "../../push/push-resource.ts";
 import { withoutTrailingSlashes } from "../../../lib/without-trailing-slashes.ts";
 
@@ -193,9 +194,9 @@ export class PushRivals {
    * Returns the other VaultPushes to the same entry. One that is being deleted counts: it may still
    * push or delete.
    */
-  *#rivalsOf({ metadata }: KubeObject, item: PushItem, vault: VaultAccount): Generator<KubeObject> {
+  *#rivalsOf(object: KubeObject, item: PushItem, vault: VaultAccount): Generator<KubeObject> {
     for (const key of this.#index.get("entry", entryName(item))) {
-      if (key === keyOf(metadata)) continue;
+      if (key === keyOf(object.metadata)) continue;
       const other = this.#cluster.pushes.store.get(key);
       const parsed = other && parsePush(other);
       if (parsed?.ok !== true || other === undefined) continue;
@@ -205,7 +206,7 @@ export class PushRivals {
       if (
         theirs?.url === vault.url &&
         rival !== undefined &&
-        ownerOf(rival, theirs) === ownerOf(item, vault)
+        ownerOf(other, rival, theirs) === ownerOf(object, item, vault)
       )
         yield other;
     }
@@ -229,7 +230,19 @@ export class PushRivals {
 const findsName = ({ finds }: SyncResource, name: string): boolean =>
   finds.some(({ pattern }) => matchesPattern(patternReference(pattern), name));
 
-const ownerOf = ({ owner }: PushItem, { account }: VaultAccount): string => owner ?? account;
+/**
+ * Returns the owner of the entry that a key is pushed to. Without one in the spec, it is the account
+ * or a trusted owner, as the status shows.
+ */
+function ownerOf(
+  { status }: KubeObject,
+  { kind, name, owner }: PushItem,
+  { account }: VaultAccount,
+): string {
+  if (owner !== undefined || kind === "file") return owner ?? account;
+  const shown = readPushStatus(status).items?.find(({ key }) => key === name);
+  return shown?.owner?.toLowerCase() ?? account;
+}
 
 function readerKey(reader: string): [SyncKind, string] {
   const slash = reader.indexOf("/");

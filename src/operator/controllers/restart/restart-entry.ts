@@ -10,8 +10,8 @@ import { MAX_ROLLING } from "./restart-pace.ts";
 export interface RestartMemory {
   readonly uid: string;
   pendingSince?: number | undefined;
-  /** Content of the last restart by this process. */
-  restartedFor?: string;
+  /** Content of the last restart by this process, until another one is recorded. */
+  restartedFor?: string | undefined;
   /** Time at which the rollout was last seen paused, in milliseconds since the epoch. */
   pausedAt?: number;
   /** The rollout was paused when it was last read. */

@@ -6,11 +6,13 @@ import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import {
+  currentContent,
   decideRestart,
   type RestartDecision,
   type SourceContent,
 } from "../../restart/decide-restart.ts";
 import {
+  contentOf,
   formatRestartState,
   parseRestartState,
   type Restart,
@@ -261,7 +263,12 @@ export class RestartReconciler {
     const { pendingSince, restartedFor } = memory;
     const decision = decideRestart({ sources, state, pendingSince, restartedFor, windowMs, now });
     if (decision.action === "wait") memory.pendingSince = decision.since;
-    if (decision.action === "none") memory.pendingSince = undefined;
+    if (decision.action === "none") {
+      memory.pendingSince = undefined;
+      // Pods that started since may have the recorded content: the former one is a change again.
+      const isOther = contentOf(currentContent({ sources, state })) !== restartedFor;
+      if (restartedFor !== undefined && isOther) memory.restartedFor = undefined;
+    }
     memory.queued = decision.action === "restart" && !pace.admits(key);
     return memory.queued ? { action: "wait", ms: QUEUED_MS, since: pendingSince ?? now } : decision;
   }

@@ -50,7 +50,8 @@ export class WorkloadWriter {
 
   /**
    * Changes the pod template and stores the state, unless the workload has changed since it was
-   * read. @throws KubeError
+   * read. A template that has this content already, of an earlier restart, gets the time too.
+   * @throws KubeError
    */
   restart(
     ref: WorkloadRef,
@@ -59,7 +60,9 @@ export class WorkloadWriter {
     content: string,
     signal: AbortSignal,
   ): Promise<KubeObject> {
-    return this.#apply(ref, object, state, content, signal);
+    const isSame = templateContent(object) === content;
+    const written = isSame ? `${content}.${state.restart?.at}` : content;
+    return this.#apply(ref, object, state, written, signal);
   }
 
   #apply(

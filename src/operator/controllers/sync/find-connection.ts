@@ -43,7 +43,8 @@ export function findConnection(
   const verdict = checkAccess(resource, entries, access.of(key, namespace));
   if (typeof verdict === "object") return { report: reportOf(verdict), next: DONE };
   if (found.state === "opening") return waiting("connection");
-  if (found.state === "invalid") return awaitConnection(resource, before, found.message);
+  if (found.state === "invalid")
+    return awaitConnection(resource, before, found.message, { stale: found.stale });
   if (verdict === "unknown") return waiting("namespace");
   return access.isCurrent(key, found.fingerprint) ? found : waiting("connection");
 }

@@ -2,11 +2,16 @@ import { MANAGED_BY_LABEL } from "../../api/names.ts";
 import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
 import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
-import { ifFound } from "../../kube/kube-error.ts";
+import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import { groupOf, type ObjectMeta } from "../../kube/resource.ts";
-import type { SyncResource } from "../../sync/sync-resource.ts";
+import { droppedFrom, outweighsOthers } from "../../sync/decide.ts";
+import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
+import { targetState } from "../../sync/target.ts";
+import { renderPatch } from "./render-target.ts";
+import { isOfName } from "./resolve-items.ts";
+import type { Planned } from "./stages.ts";
 import { targetDescriptor } from "./target-metadata.ts";
-import type { TargetRecords } from "./target-records.ts";
+import type { FormerTarget, TargetRecords } from "./target-records.ts";
 import type { Versioned } from "../outcome/own-writes.ts";
 
 interface Targets {
@@ -85,10 +90,54 @@ export async function removeFormerTargets(
   resource: SyncResource,
   signal: AbortSignal,
 ): Promise<void> {
+  for (const { former, metadata } of options.targets.formers(resource))
+    await removeFormer(options, resource, { former, metadata }, signal);
+}
+
+async function removeFormer(
+  options: Targets,
+  { policy }: SyncResource,
+  { former, metadata }: FormerTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const isControlled = metadata.owners.some(({ controller }) => controller);
+  if (isControlled && policy.creationPolicy !== "Orphan")
+    await deleteTarget(options, former, metadata, signal);
+  else await releaseTarget(options, former, metadata.uid, signal);
+}
+
+/**
+ * Removes the keys of sources that are gone from former targets that stay, because the new target
+ * does not have its content. One whose keys are made of several sources is removed as a whole.
+ * @throws KubeError
+ */
+export async function removeGoneFromFormers(
+  options: Targets,
+  { resource, source, resolutions, before, access, signal }: Planned,
+): Promise<void> {
   for (const { former, metadata } of options.targets.formers(resource)) {
-    const isControlled = metadata.owners.some(({ controller }) => controller);
-    if (isControlled && resource.policy.creationPolicy !== "Orphan")
-      await deleteTarget(options, former, metadata, signal);
-    else await releaseTarget(options, former, metadata.uid, signal);
+    const state = targetState(former, metadata);
+    if (state.state !== "owned") continue;
+    const { synced, content: digest = "", uid, resourceVersion } = state;
+    const gone = droppedFrom(resolutions, state).filter(({ item }) => {
+      const claim = synced.get(item.id);
+      return claim !== undefined && isOfName({ before, access }, item, claim);
+    });
+    if (gone.length === 0 || !outweighsOthers(resource, resolutions, gone)) continue;
+    const keys = gone.map(({ item }) => item.id);
+    const rest = new Map([...synced].filter(([id]) => !keys.includes(id)));
+    const isOfSpec = gone.every(({ item }) => synced.get(item.id)?.form === item.form);
+    if (isDerived(resource) || !isOfSpec || rest.size === 0) {
+      await removeFormer(options, resource, { former, metadata }, signal);
+      continue;
+    }
+    const { kind, name } = former.target;
+    const ref = { namespace: former.namespace, name, uid, resourceVersion };
+    const rendering = { resource: former, owner: source.descriptor, content: new Map(), digest };
+    const patch = renderPatch({ ...rendering, synced: rest }, [], keys);
+    await options.api.patch(targetDescriptor[kind], ref, patch, signal).catch((error: unknown) => {
+      // An immutable target stays as a whole.
+      if (!isKubeError(error, "Invalid")) throw error;
+    });
   }
 }

@@ -192,7 +192,7 @@ function nearOf(
  * their source shows. A status that has the item without a version says nothing: the bytes may be
  * of the source that an earlier spec named.
  */
-function isOfName(
+export function isOfName(
   { before, access }: Pick<Observed, "before" | "access">,
   item: SyncItem,
   synced: SyncedKey,

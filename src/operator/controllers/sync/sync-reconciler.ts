@@ -36,7 +36,7 @@ import { recordEvents } from "./record-events.ts";
 import { resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
 import { deadlinesOf, NO_DEADLINES, ResourceMemory } from "./resource-memory.ts";
-import { removeFormerTargets } from "./release-target.ts";
+import { removeFormerTargets, removeGoneFromFormers } from "./release-target.ts";
 import { RevocableReads } from "./revocable-reads.ts";
 import type { SourceKind } from "./source-kind.ts";
 import type { Listed, Observed, Planned, Started } from "./stages.ts";
@@ -182,7 +182,7 @@ export class SyncReconciler {
     const why = health.error
       ? explainToUser(health.error, access.facts, kind)
       : "waiting for the first list of the vault";
-    return awaitConnection(resource, before, why, access.stale);
+    return awaitConnection(resource, before, why, access);
   }
 
   /**
@@ -267,6 +267,7 @@ export class SyncReconciler {
       const isReplaced =
         report.verified !== undefined || (resolutions.length > 0 && resolutions.every(isDropped));
       if (isReplaced) await removeFormerTargets(this.#options, resource, signal);
+      else await removeGoneFromFormers(this.#options, planned);
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
       const isIdle = next.outcome === "done" && next.wait === undefined;
       return !targets.isWatched(resource) && isIdle ? { report, next: waitFor("target") } : result;

@@ -44,6 +44,12 @@ function failsToCreate({ api }: SyncScene, kind: KubeErrorKind): void {
   };
 }
 
+const INVALID = {
+  state: "invalid",
+  message: "spec.url: expected https",
+  stale: undefined,
+} as const;
+
 describe("SyncReconciler without a usable connection", () => {
   test("waits for a connection that is being opened, without a status", async () => {
     const scene = new SyncScene();
@@ -65,7 +71,7 @@ describe("SyncReconciler without a usable connection", () => {
 
   test("reports why a connection cannot be opened, unless the target is in sync", async () => {
     const scene = new SyncScene();
-    scene.setConnection("vault", { state: "invalid", message: "spec.url: expected https" });
+    scene.setConnection("vault", INVALID);
     expect(await scene.reconcileOnce()).toEqual({ ...waits("connection"), notReady: true });
     expect(ready(scene)).toMatchObject({
       reason: "ConnectionNotReady",
@@ -73,7 +79,7 @@ describe("SyncReconciler without a usable connection", () => {
     });
     scene.connect("vault").lists({ name: "db" });
     expect(await scene.reconcile()).toBe("vault db@1, Synced");
-    scene.setConnection("vault", { state: "invalid", message: "spec.url: expected https" });
+    scene.setConnection("vault", INVALID);
     expect(await scene.reconcile()).toBe("vault db@1, Synced");
   });
 

@@ -2,8 +2,8 @@ import type { ReconcileResult } from "../../runtime/controller.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import type { Staleness } from "../../sync/staleness.ts";
 import { isForced, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
+import type { OpenConnection } from "../connection/connection-registry.ts";
 import { DONE, type Failure, lasting, waitFor } from "../outcome/outcome.ts";
 
 /** The result of one reconcile: what to report, and when to reconcile again. */
@@ -48,16 +48,19 @@ export function failed(report: Report, { condition, next }: Failure, hasTarget: 
 
 /**
  * Waits for a connection that cannot be used. A target that was in sync stays Ready, unless a user
- * requests a sync now.
+ * requests a sync now, or it was in sync with the list of another connection than `id`.
  */
 export function awaitConnection(
   resource: SyncResource,
   before: SyncStatus,
   why: string,
-  stale?: Staleness,
+  { id = before.connection, stale }: Partial<Pick<OpenConnection, "id" | "stale">> = {},
 ): SyncResult {
   const message = `${resource.connection.kind} ${resource.connection.name} is not ready: ${why}`;
-  const isKept = wasReady(before, resource.generation) && !isForced(resource, before);
+  const isKept =
+    wasReady(before, resource.generation) &&
+    !isForced(resource, before) &&
+    before.connection === id;
   const readyCondition = isKept ? undefined : notReady("ConnectionNotReady", message);
   return { report: reportOf(readyCondition, { stale }), next: waitFor("connection") };
 }

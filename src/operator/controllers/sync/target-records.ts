@@ -74,7 +74,7 @@ export interface TargetRecordsOptions {
 }
 
 /** A target that a resource does not name any more, as a target of that resource. */
-interface FormerTarget {
+export interface FormerTarget {
   readonly former: SyncResource;
   readonly metadata: TargetMetadata;
 }

@@ -10,7 +10,6 @@ import { heldAdoption } from "../../sync/held-adoption.ts";
 import { hasShape } from "../../sync/secret-shape.ts";
 import type { KeyState } from "../../sync/review-content.ts";
 import type { Report } from "../../sync/report.ts";
-import { mergeManager } from "../../sync/merged-claims.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import {
   type SyncedKey,
@@ -22,7 +21,8 @@ import { writeFailure } from "./write-failure.ts";
 import type { Gathered } from "./gather-content.ts";
 import { type Assembled, newContent } from "./new-content.ts";
 import { deleteTarget } from "./release-target.ts";
-import { renderMerge, renderPatch, renderTarget, type Rendering } from "./render-target.ts";
+import { mergeKeys } from "./merge-keys.ts";
+import { renderPatch, renderTarget, type Rendering } from "./render-target.ts";
 import { repairDelay } from "../outcome/repair-count.ts";
 import { calmDelay, type Repairs } from "./repairs.ts";
 import { DONE, type Failure, waitFor } from "../outcome/outcome.ts";
@@ -235,17 +235,12 @@ export class TargetWriter {
   }
 
   /** Sends the whole target. */
-  #send(rendering: Rendering, { state, current, resource, signal }: Planned): Promise<KubeObject> {
+  #send(rendering: Rendering, planned: Planned): Promise<KubeObject> {
+    const { state, current, resource, signal } = planned;
     const { api } = this.#options;
     const descriptor = targetDescriptor[resource.target.kind];
-    if (isMerged(resource) && state.state === "owned") {
-      return api.apply(
-        descriptor,
-        renderMerge(rendering, state),
-        { fieldManager: mergeManager(resource) },
-        signal,
-      );
-    }
+    if (isMerged(resource) && state.state === "owned")
+      return mergeKeys(api, rendering, state, planned);
     if (state.state !== "owned")
       return api.create(descriptor, renderTarget(rendering, undefined), signal);
     return api.replace(descriptor, renderTarget(rendering, current.object?.metadata), signal);

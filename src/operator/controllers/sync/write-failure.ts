@@ -49,13 +49,20 @@ const remedyOf = ({ policy }: SyncResource, error: KubeError): string =>
     ? "target.immutable is true; delete it, and the operator recreates it with the current content. To follow the vault, unset target.immutable before"
     : `${hasOtherType(error) ? "set target.type to its type, or " : ""}delete it; the operator recreates it`;
 
+const ownedByOthers = ({ causes }: KubeError): KubeError["causes"] =>
+  causes.filter(({ manager }) => manager !== undefined);
+
+const keyIn = ({ field }: KubeError["causes"][number]): string =>
+  field.replace(/^[.](data|binaryData)[.]/, "");
+
+/** Returns the keys of other field managers that prevent an apply. */
+export const keysOfOthers = (error: KubeError): string[] => ownedByOthers(error).map(keyIn);
+
 /** Returns the failure for keys of other field managers; `undefined` for a concurrent change. */
-function conflictOver({ causes }: KubeError, { target }: SyncResource): Failure | undefined {
-  const owned = causes.filter(({ manager }) => manager !== undefined);
+function conflictOver(error: KubeError, { target }: SyncResource): Failure | undefined {
+  const owned = ownedByOthers(error);
   if (owned.length === 0) return undefined;
-  const keys = owned
-    .slice(0, 3)
-    .map(({ field, manager }) => `${field.replace(/^[.](data|binaryData)[.]/, "")} (${manager})`);
+  const keys = owned.slice(0, 3).map((cause) => `${keyIn(cause)} (${cause.manager})`);
   const more = owned.length > keys.length ? ` and ${owned.length - keys.length} more` : "";
   const message = `the ${target.kind} ${target.name} has keys that belong to other field managers: ${keys.join(", ")}${more}. Remove them there, or choose other keys`;
   return lasting("TargetConflict", message, DONE);
