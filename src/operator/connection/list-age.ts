@@ -1,5 +1,5 @@
 import type { Staleness } from "../sync/staleness.ts";
-import type { Connection } from "../vault-client/connection.ts";
+import type { Connection, Health } from "../vault-client/connection.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import { connectionProblem } from "./connection-problem.ts";
 
@@ -41,4 +41,31 @@ export function stalenessOf({ connection, openedAt, facts }: Listed): Staleness 
     since: connection.snapshot?.listedAt ?? openedAt,
     reason: connectionProblem(connection.health.error, facts).reason,
   };
+}
+
+/** State of a stale connection whose vault responds again. */
+export interface Recovery {
+  /** It became stale without any list: nothing says that the first one is a pause in an outage. */
+  unlisted: boolean;
+  /** Arrival of the first list after the connection became stale, in monotonic milliseconds. */
+  recoveringSince: number | undefined;
+}
+
+/**
+ * Reports whether two lists in a row arrived since a connection became stale: one may be a pause in
+ * an outage. See `unlisted`.
+ */
+export function hasRecovered(
+  entry: Recovery & {
+    readonly connection: Pick<Connection, "snapshot">;
+    readonly health: Health["state"];
+  },
+): boolean {
+  const listedAt = entry.connection.snapshot?.listedAtMonotonic;
+  if (entry.health === "failing" || listedAt === undefined) {
+    entry.recoveringSince = undefined;
+    return false;
+  }
+  entry.recoveringSince ??= listedAt;
+  return entry.unlisted || listedAt > entry.recoveringSince;
 }

@@ -13,7 +13,13 @@ import type {
   ConnectionReporter,
   ConnectionUsers,
 } from "./connection-users.ts";
-import { lastHeard, staleAt, stalenessOf } from "../../connection/list-age.ts";
+import {
+  hasRecovered,
+  lastHeard,
+  type Recovery,
+  staleAt,
+  stalenessOf,
+} from "../../connection/list-age.ts";
 import type { BlastLimits } from "./blast-limit.ts";
 import { InvalidConnection, type InvalidConnectionOptions } from "./invalid-connection.ts";
 import { Removals } from "./removals.ts";
@@ -70,7 +76,7 @@ export interface WantedConnection extends Pick<
   readonly wasHeld: boolean;
 }
 
-interface Opened extends Omit<WantedConnection, "stale" | "wasHeld"> {
+interface Opened extends Omit<WantedConnection, "stale" | "wasHeld">, Recovery {
   readonly connection: Connection;
   readonly removals: Removals;
   readonly openedAt: number;
@@ -81,10 +87,6 @@ interface Opened extends Omit<WantedConnection, "stale" | "wasHeld"> {
   isHolding: boolean;
   health: Health["state"];
   stale: Staleness | undefined;
-  /** It became stale without any list: nothing says that the first one is a pause in an outage. */
-  unlisted: boolean;
-  /** Arrival of the first list after the connection became stale, in monotonic milliseconds. */
-  recoveringSince: number | undefined;
   staleTimer: Timer | undefined;
 }
 
@@ -380,7 +382,7 @@ export class ConnectionRegistry implements AsyncDisposable {
   #watchStaleness(key: string, entry: Opened): void {
     const left = staleAt(entry) - this.#clock.monotonic();
     const wasStale = entry.stale !== undefined;
-    const stale = left <= 0 || (wasStale && !this.#hasRecovered(entry));
+    const stale = left <= 0 || (wasStale && !hasRecovered(entry));
     entry.staleTimer?.[Symbol.dispose]();
     entry.staleTimer = this.#clock.timer(stale ? entry.intervalMs : left, () => {
       if (this.#opened(key) !== entry) return;
@@ -392,19 +394,5 @@ export class ConnectionRegistry implements AsyncDisposable {
     entry.unlisted = stale && entry.connection.snapshot === undefined;
     entry.recoveringSince = undefined;
     this.#users().onConnectionStateChange(key);
-  }
-
-  /**
-   * Reports whether two lists in a row arrived since the connection became stale: one may be a
-   * pause in an outage. See `unlisted`.
-   */
-  #hasRecovered(entry: Opened): boolean {
-    const listedAt = entry.connection.snapshot?.listedAtMonotonic;
-    if (entry.health === "failing" || listedAt === undefined) {
-      entry.recoveringSince = undefined;
-      return false;
-    }
-    entry.recoveringSince ??= listedAt;
-    return entry.unlisted || listedAt > entry.recoveringSince;
   }
 }

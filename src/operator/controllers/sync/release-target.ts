@@ -126,8 +126,9 @@ export async function removeGoneFromFormers(
     if (gone.length === 0 || !outweighsOthers(resource, resolutions, gone)) continue;
     const keys = gone.map(({ item }) => item.id);
     const rest = new Map([...synced].filter(([id]) => !keys.includes(id)));
-    const isOfSpec = gone.every(({ item }) => synced.get(item.id)?.form === item.form);
-    if (isDerived(resource) || !isOfSpec || rest.size === 0) {
+    // Which keys another spec made of a source is not known.
+    if (gone.some(({ item }) => synced.get(item.id)?.form !== item.form)) continue;
+    if (isDerived(resource) || rest.size === 0) {
       await removeFormer(options, resource, { former, metadata }, signal);
       continue;
     }
