@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { certificate } from "../../../../test/lab/certificates.ts";
 import { SimulatedWorld } from "../../../../test/lab/simulated/simulated-world.ts";
+import { PermanentError } from "../../vault-client/vault-error.ts";
 
 /** Starts an operator that has synced this version of `db`. */
 async function synced(version: number): Promise<SimulatedWorld> {
@@ -84,5 +86,76 @@ describe("a target that was edited while no operator ran", () => {
     scene.vault().expose = () => ({ value: "" });
     await scene.replace();
     expect(scene.outcome()).toBe("password=, Synced");
+  });
+});
+
+/** Lets all reads of one secret fail, while other ones have these values. */
+function serves(
+  scene: SimulatedWorld,
+  expired: string,
+  values: Readonly<Record<string, string>> = {},
+): void {
+  scene.vault().expose = (name) => {
+    if (name === expired) throw new PermanentError("expose", "secret_expired");
+    const value = values[name];
+    return value === undefined ? {} : { value };
+  };
+}
+
+/** Returns a certificate and its key as PEM. */
+function pairOf(name: string): { readonly crt: string; readonly key: string } {
+  const { cert, key } = certificate(name);
+  return { crt: cert, key: key.export({ format: "pem", type: "pkcs8" }) };
+}
+
+describe("a new version that the vault does not serve", () => {
+  const listed = [{ name: "a" }, { name: "b" }];
+  const data = { a: "a", b: "b" };
+
+  test("keeps its key, and the other keys follow", async () => {
+    await using scene = await SimulatedWorld.following(listed, data);
+    serves(scene, "a");
+    scene.vault().lists({ name: "a", version: 2 }, { name: "b", version: 2 });
+    await scene.settle();
+    expect(scene.outcome()).toBe("a=vault a@1 b=vault b@2, Expired");
+    expect(scene.status().items).toMatchObject([{ version: 1 }, { version: 2 }]);
+    scene.takeRequests();
+    await scene.settle(60_000);
+    expect(scene.takeRequests()).toEqual([]);
+    serves(scene, "none");
+    scene.vault().lists({ name: "a", version: 3 }, { name: "b", version: 2 });
+    await scene.settle();
+    expect(scene.outcome()).toBe("a=vault a@3 b=vault b@2, Synced");
+  });
+
+  test("keeps the target as a whole if the failure is retried", async () => {
+    await using scene = await SimulatedWorld.following(listed, data);
+    scene.vault().unreadable.add("a");
+    scene.vault().lists({ name: "a", version: 2 }, { name: "b", version: 2 });
+    await scene.settle(60_000);
+    expect(scene.outcome()).toBe("a=vault a@1 b=vault b@1, Synced");
+    expect(scene.condition("Reconciling")?.reason).toBe("VaultUnreachable");
+  });
+
+  test("keeps the target as a whole if the spec names another source", async () => {
+    await using scene = await SimulatedWorld.following(listed, data);
+    serves(scene, "other");
+    scene.vault().lists({ name: "other" }, { name: "b", version: 2 });
+    scene.follow({ a: "other", b: "b" });
+    await scene.settle();
+    expect(scene.outcome()).toBe("a=vault a@1 b=vault b@1, Expired");
+  });
+
+  test("keeps a certificate with its key", async () => {
+    const [before, after] = ["before", "after"].map(pairOf);
+    const keys = { "tls.crt": "crt", "tls.key": "key" };
+    await using scene = await SimulatedWorld.shop();
+    scene.vault().serves({ ...before });
+    scene.follow(keys, { target: { type: "kubernetes.io/tls" } });
+    await scene.settle();
+    serves(scene, "crt", { ...after });
+    scene.vault().lists({ name: "crt", version: 2 }, { name: "key", version: 2 });
+    await scene.settle();
+    expect(scene.outcome()).toBe(`tls.crt=${before?.crt} tls.key=${before?.key}, Expired`);
   });
 });

@@ -96,7 +96,9 @@ async function gatherPart(
   const kept = keptPart(entries, input);
   if (kept !== undefined && entries.every(({ from }) => from === "target")) return kept;
   const inputs = await readAll(entries, input);
-  if (inputs === "unavailable" || "condition" in inputs) return inputs;
+  if (inputs === "unavailable") return inputs;
+  if ("condition" in inputs)
+    return isKept(kept, entries, inputs, input) ? { ...kept, problem: inputs } : inputs;
   const lag = inputs.find((one) => one.lag !== undefined)?.lag;
   const isOld = inputs.some(
     (one) => one.lag !== undefined && one.synced.version === kept?.claims.get(one.item.id)?.version,
@@ -105,6 +107,24 @@ async function gatherPart(
   const made = await makePart(entries, inputs, input);
   if (!("condition" in made)) return { ...made, problem: lag };
   return kept === undefined ? made : { ...kept, problem: made };
+}
+
+/**
+ * Reports whether a failure leaves only these entries unchanged. One that is retried may end soon:
+ * the target gets all new versions together then. So it does if the spec names another source.
+ */
+function isKept(
+  kept: Gathered | undefined,
+  entries: readonly Entry[],
+  { next }: Failure,
+  { resource }: Assembling,
+): kept is Gathered {
+  if (kept === undefined || next.outcome === "retry" || isDerived(resource)) return false;
+  return entries.every((entry) => {
+    if (entry.from === "target") return true;
+    const { vault, owner } = entry.fetch.candidate;
+    return kept.claims.get(entry.id)?.source === sourceId(vault, entry.item.source, owner);
+  });
 }
 
 /**

@@ -92,7 +92,7 @@ function checked(
     return lasting(reason, message, DONE);
   }
   const problem = shapeOf(resource, gathered);
-  return problem === undefined ? gathered : rejected(problem);
+  return problem === undefined ? gathered : (gathered.problem ?? rejected(problem));
 }
 
 /** Returns the failure to make a target of some of its sources: what lacks keys may be missing. */
