@@ -55,6 +55,10 @@ const mergedInto: TargetState = {
   hasMetadata: false,
 };
 
+/** Returns the target that a resource is checked with: it has nothing of the resource yet. */
+export const targetBefore = (resource: SyncResource): TargetState =>
+  isMerged(resource) ? mergedInto : { state: "absent" };
+
 const listed: Candidate = { ...unread, owner: undefined, own: true, latest: 1, sizes: undefined };
 
 /** Assumes that every source exists, because no list was read. */
@@ -83,9 +87,8 @@ export function checkResource(
   const verdict = checkAccess(resource, entries, access);
   if (typeof verdict === "object")
     return [problemAt(manifest, ["spec", "connectionRef"], verdict.message)];
-  const { target, absent } = isMerged(resource)
-    ? { target: mergedInto, absent: undefined }
-    : { target: { state: "absent" } as const, absent: targetName(resource) };
+  const target = targetBefore(resource);
+  const absent = target.state === "absent" ? targetName(resource) : undefined;
   const resolutions = resolved?.resolutions ?? supposed(resource);
   const ofItems = itemProblems(resolutions, absent).map(({ item, message }) =>
     problemAt(manifest, pathOf(planned, item), message),
