@@ -1,0 +1,17 @@
+import {
+  VaultsyncProcess,
+  type ProcessOptions,
+} from "../../lab/real/processes/vaultsync-process.ts";
+import { directory } from "./plan-repository.ts";
+
+/** Starts `vaultsync run` for the repository, in a session without a terminal. */
+export const start = (args: readonly string[], options: ProcessOptions = {}): VaultsyncProcess =>
+  new VaultsyncProcess(["run", "-f", directory.join("repository"), ...args], {
+    detached: true,
+    ...options,
+    env: {
+      VAULTSYNC_ACCOUNT: directory.join("account.json"),
+      XDG_RUNTIME_DIR: "/dev/shm",
+      ...options.env,
+    },
+  });
