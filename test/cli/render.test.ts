@@ -3,12 +3,14 @@ import { expect, onTestFinished, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import {
   VALUE,
+  ann,
   bob,
   connection,
   directory,
   header,
   run,
   secret,
+  vault,
   write,
 } from "./support/plan-repository.ts";
 
@@ -107,6 +109,22 @@ test("a received secret needs its owner, as in a cluster", async () => {
   expect(refused.stderr).toContain(`received is shared by ${bob}`);
   await write("db.yaml", ...keys("db", ["p", `key: received, owner: ${bob}`]));
   expect(JSON.parse((await render("--json")).stdout).targets[0].data).toEqual({ p: VALUE });
+});
+
+test("another account reads what the connection's account shares with it, as its own secrets", async () => {
+  const client = await vault.client(bob);
+  await client.call("protect", { key_name: "both", key_value: "canary-of-bob" });
+  const share = { usr_id_from: bob, usr_id_to: ann, permission: "R" };
+  await client.call("share", { key_name: "both", ...share });
+  await write("1.yaml", ...connection().map((line) => line.replace(ann, bob)));
+  await write("2.yaml", ...keys("db", ["p", "key: both"]));
+  expect(JSON.parse((await render("--json")).stdout).targets[0].data).toEqual({
+    p: "canary-of-bob",
+  });
+  await write("3.yaml", ...files);
+  const { code, stderr } = await render("--json");
+  expect(code).toBe(3);
+  expect(stderr).toContain(`log in to ${vault.url} as ${bob}, as the VaultConnection vault says`);
 });
 
 test("values are printed to a terminal only with --show, and one output is required", async () => {

@@ -1,7 +1,9 @@
 import { chmod, readdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { start } from "./support/local-repository.ts";
+import { memory, start } from "./support/local-repository.ts";
 import {
   VALUE,
   ann,
@@ -27,9 +29,10 @@ const fileOf = (kind: string): string[] => [
 
 const node = (script: string): string[] => ["--", process.execPath, "-e", script];
 
-/** Returns the directories in memory that runs have left. */
-const leftovers = async (): Promise<string[]> =>
-  (await readdir("/dev/shm")).filter((name) => name.startsWith("vaultsync-run-"));
+const MAIN = join(import.meta.dirname, "../../src/main.ts");
+
+/** Returns the directories in memory that runs have. */
+const leftovers = (): Promise<string[]> => readdir(memory);
 
 test("run gives a command variables and files, and leaves neither", async () => {
   await write("vault.yaml", ...connection());
@@ -49,7 +52,7 @@ test("run gives a command variables and files, and leaves neither", async () => 
   expect({ code, stderr }).toEqual({ code: 7, stderr: "" });
   const seen = JSON.parse(stdout);
   expect(seen).toMatchObject({ password: `${VALUE}-2`, file: VALUE, modes: ["700", "600"] });
-  expect(seen.path).toMatch(/^\/dev\/shm\/vaultsync-run-/u);
+  expect(dirname(seen.path)).toBe(memory);
   expect(seen.parent + seen.environment).not.toContain(VALUE);
   await expect(stat(seen.path)).rejects.toThrow("ENOENT");
   expect(await leftovers()).toEqual(before);
@@ -154,6 +157,87 @@ test("--watch restarts the command on a new version, and keeps its values otherw
   expect(code).toBe(0);
   expect(stdout.trimEnd().split("\n")).toEqual(["start canary-one", "start canary-two"]);
   expect(stderr).not.toContain("canary");
+});
+
+test("--watch writes the files of a new version before the command starts again", async () => {
+  const client = await vault.client(ann);
+  await client.upload([{ filename: "watched.conf", bytes: Buffer.from("canary-one") }]);
+  await write("web.yaml", ...fileOf("ConfigMap").map((line) => line.replace("nginx", "watched")));
+  const script = `const path = process.env.VAULTSYNC_FILES + "/web-conf/watched.conf";
+    console.log(require("fs").readFileSync(path, "utf8"));
+    process.on("SIGTERM", () => 0); setInterval(() => 0, 1e6)`;
+  const running = start(["--watch", "--interval", "1", "--grace", "0", ...node(script)]);
+  await running.waitForOutput(({ stdout }) => stdout.includes("canary-one") || undefined);
+  await client.upload([{ filename: "watched.conf", bytes: Buffer.from("canary-two") }]);
+  await running.waitForOutput(({ stdout }) => stdout.includes("canary-two") || undefined);
+  const path = await leftovers();
+  process.kill(running.pid, "SIGHUP");
+  expect((await running.result).code).toBe(null);
+  for (const name of path) await expect(stat(join(memory, name))).rejects.toThrow("ENOENT");
+});
+
+test("a terminal is the command's, and Ctrl-C reaches it once", async () => {
+  await write("db.yaml", ...secretOf("P", "shop/db"));
+  const script = `process.on("SIGINT", () => { console.log("interrupted"); setTimeout(() => process.exit(4), 200) });
+    console.log("terminal " + process.stdin.isTTY + " " + process.stdout.isTTY); setInterval(() => 0, 1e6)`;
+  const file = directory.join("command.js");
+  await writeFile(file, script);
+  const line = [
+    process.execPath,
+    MAIN,
+    "run",
+    "-f",
+    directory.join("repository"),
+    "--",
+    process.execPath,
+    file,
+  ];
+  const python = `import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
+output = b""
+sent = False
+while True:
+    try: part = os.read(terminal, 1024)
+    except OSError: break
+    if not part: break
+    output += part
+    if b"terminal" in output and b"\\n" in output and not sent:
+        sent = True
+        os.write(terminal, b"\\x03")
+print(output.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
+  const { stdout } = await promisify(execFile)("python3", ["-c", python, ...line], {
+    env: { ...process.env, VAULTSYNC_ACCOUNT: directory.join("account.json") },
+  });
+  expect(stdout).toContain("terminal true true");
+  expect(stdout.match(/interrupted/gu)).toEqual(["interrupted"]);
+  expect(stdout.trimEnd().endsWith(" 4")).toBe(true);
+});
+
+test("the vault names no variable that changes which code programs run", async () => {
+  const client = await vault.client(ann);
+  const key_value = JSON.stringify({ NODE_OPTIONS: "canary", OTHER: "canary" });
+  await client.call("protect", { key_name: "object", key_value });
+  const extract = [
+    ...header("VaultSecret", "db"),
+    "  connectionRef: { name: vault }",
+    "  dataFrom: [{ extract: { key: object } }]",
+  ];
+  await write("db.yaml", ...extract);
+  const refused = await start(["--", "true"]).result;
+  expect(refused).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining("a member of object would set a variable that changes"),
+  });
+  expect(refused.stderr).not.toContain("NODE_OPTIONS");
+  const named = "remoteRef: { key: object, property: /NODE_OPTIONS }";
+  await write(
+    "db.yaml",
+    ...extract.slice(0, -1),
+    `  data: [{ secretKey: NPM_CONFIG_X, ${named} }]`,
+  );
+  const set = await start(["--", "printenv", "NPM_CONFIG_X"]).result;
+  expect(set).toEqual({ code: 0, stdout: "canary\n", stderr: "" });
 });
 
 test("nothing that run prints or stores contains a value of the vault", async () => {

@@ -63,9 +63,9 @@ export class PrivateDirectory implements Disposable {
   }
 
   /** @throws Error that says what to do when there is no place in memory */
-  static create(): PrivateDirectory {
+  static create(places: readonly string[] = placesInMemory()): PrivateDirectory {
     const prefix = `vaultsync-run-${namespace()}-${process.pid}-${startOf("self") ?? "0"}-`;
-    for (const place of placesInMemory()) {
+    for (const place of places) {
       const path = known(() => mkdtempSync(join(place, prefix)));
       if (path !== undefined) return new PrivateDirectory(path);
     }
