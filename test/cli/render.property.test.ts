@@ -27,6 +27,7 @@ const features: Feature[] = [
   "forms",
   "immutable",
   "many",
+  "Merge",
   "metadata",
   "Orphan",
   "rewrite",
@@ -85,6 +86,38 @@ function fill(scene: SimulatedWorld, draw: Draw): void {
 /** Reports whether a label or annotation is no mark of the operator. */
 const isOwn = ([name]: readonly [string, string]): boolean =>
   !name.includes("vaultsync") && name !== "app.kubernetes.io/managed-by";
+
+interface TargetSpec {
+  readonly target: { readonly kind?: string; readonly creationPolicy?: string };
+}
+
+const isMergedSpec = (spec: unknown): boolean =>
+  (spec as TargetSpec).target.creationPolicy === "Merge";
+
+const targetKindOf = (kind: string, spec: unknown) =>
+  kind === "VaultFile" && (spec as TargetSpec).target.kind === "ConfigMap" ? CONFIG_MAPS : SECRETS;
+
+/** Creates the object that a resource merges keys into. */
+function createForeign(scene: SimulatedWorld, { kind, name, spec }: Manifest): void {
+  const descriptor = targetKindOf(kind, spec);
+  const metadata = { namespace: SHOP, name };
+  const object = { apiVersion: "v1", kind: descriptor.kind, metadata, data: { foreign: "YQ==" } };
+  scene.server.create(descriptor, object);
+}
+
+/** Returns the keys that a resource merged into an object, as an object; `undefined` if none. */
+function mergedInto(
+  scene: SimulatedWorld,
+  descriptor: ReturnType<typeof targetKindOf>,
+  name: string,
+): KubeObject | undefined {
+  const object = scene.server.get(descriptor, { namespace: SHOP, name });
+  const { foreign: _, ...data } = Object(object)["data"];
+  const binaryData: object = Object(object)["binaryData"] ?? {};
+  if (Object.keys({ ...data, ...binaryData }).length === 0) return undefined;
+  const metadata = { namespace: SHOP, name };
+  return { apiVersion: "v1", kind: descriptor.kind, metadata, data, binaryData };
+}
 
 /** Returns the fields of a target that a rendering has. */
 function compared(object: KubeObject): object {
@@ -167,6 +200,7 @@ test.each([4, 7, 24, 30])(
       };
       return manifest(kind, `r${index}`, spec);
     });
+    for (const each of manifests) if (isMergedSpec(each.spec)) createForeign(scene, each);
     for (const { kind, name, spec } of manifests)
       scene.put(
         kind === "VaultFile" ? vaultFileKind : vaultSecretKind,
@@ -178,7 +212,9 @@ test.each([4, 7, 24, 30])(
     const rendered = await renderAll(scene, manifests);
     const outcomes = manifests.map(({ kind, name, spec }) => {
       const ref = { namespace: SHOP, name };
-      const object = scene.server.find(SECRETS, ref) ?? scene.server.find(CONFIG_MAPS, ref);
+      const object = isMergedSpec(spec)
+        ? mergedInto(scene, targetKindOf(kind, spec), name)
+        : (scene.server.find(SECRETS, ref) ?? scene.server.find(CONFIG_MAPS, ref));
       const condition = scene.conditionOf(
         kind === "VaultFile" ? vaultFileKind : vaultSecretKind,
         ref,

@@ -44,14 +44,18 @@ export function accessThrough(
   return accessOf(rules, { ...labels, [NAME_LABEL]: namespace });
 }
 
-/** The object that a resource merges keys into exists; the plan does not ask the cluster. */
+/**
+ * The object that a resource merges keys into exists, and has none of its keys; the plan does not
+ * ask the cluster.
+ */
 const mergedInto: TargetState = {
   state: "owned",
   uid: "",
   resourceVersion: "",
   content: undefined,
   synced: new Map(),
-  annotationsCorrupted: false,
+  // Nothing says that a key of it is of the resource.
+  annotationsCorrupted: true,
   hasMetadata: false,
 };
 
