@@ -103,6 +103,16 @@ test("SIGTERM while the values are read ends the run, and leaves nothing", async
   expect(await leftovers()).toEqual(before);
 });
 
+test("a directory without space ends the run before the command, and leaves nothing", async () => {
+  await write("web.yaml", ...fileOf("ConfigMap"));
+  const full = ["bash", "-c", 'ulimit -f 0; exec "$@"', "bash"];
+  const { code, stdout, stderr } = await start(["--", "echo", "started"], { through: full }).result;
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain("EFBIG");
+  expect(stderr).not.toContain(VALUE);
+  expect(await leftovers()).toEqual([]);
+});
+
 test("the next run removes the files of a run that was killed", async () => {
   await write("web.yaml", ...fileOf("ConfigMap"));
   const running = start(
