@@ -93,6 +93,16 @@ test.each([
     without: [SERVER, OPERATOR, CLUSTER, CLIENT],
   },
   {
+    args: ["render", "--json", "--filename", "/absent"],
+    action: "src/operator/cli/local/render.ts",
+    without: [SERVER, OPERATOR, CLUSTER],
+  },
+  {
+    args: ["run", "--filename", "/absent", "--", "true"],
+    action: "src/operator/cli/local/run.ts",
+    without: [SERVER, OPERATOR, CLUSTER],
+  },
+  {
     args: ["secret", "list", "--account", "/absent"],
     action: "src/vault/cli/account/secret.ts",
     without: [SERVER, OPERATOR, CLUSTER],

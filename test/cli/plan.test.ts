@@ -116,6 +116,14 @@ test("each mistake of a repository is named with its file and line, and the exit
   ]);
 });
 
+test("a reference to an owner who shares no such secret names that owner, as the operator does", async () => {
+  await write("1.yaml", ...connection());
+  await write("2.yaml", ...secret("db", "key: received, owner: cid@example.com"));
+  expect((await plan()).stderr).toContain(
+    "2.yaml:7: received of cid@example.com is not in the list of ann@example.com: check its name",
+  );
+});
+
 test("a template that does not parse, and a name that no source has, are problems", async () => {
   await write("vault.yaml", ...connection());
   const template = [

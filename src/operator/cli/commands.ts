@@ -9,6 +9,7 @@ import {
 } from "../api/kinds.ts";
 import type { DoctorFlags } from "./doctor.ts";
 import type { ImportFlags } from "./import/import.ts";
+import { localCommands } from "./local/commands.ts";
 import {
   addAllNamespacesOption,
   addClusterOptions,
@@ -157,6 +158,7 @@ export function userCommands(): Command[] {
     statusCommand(),
     syncCommand(),
     planCommand(),
+    ...localCommands(),
     doctorCommand(),
     importCommand(),
     releaseCommand(),

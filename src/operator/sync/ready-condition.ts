@@ -16,6 +16,12 @@ export const notReady = (reason: Reason, message: string): ReadyCondition => ({
   message,
 });
 
+/** The condition of a resource with `spec.suspend`. */
+export const SUSPENDED: ReadyCondition = notReady(
+  "Suspended",
+  "spec.suspend is true: the target is left unchanged",
+);
+
 type Problem = Exclude<Resolution, { state: "found" }>;
 
 const reasonOf = {
@@ -60,6 +66,18 @@ function leftover(
  */
 export const withoutRest = ({ reason, message }: ReadyCondition, why: string): ReadyCondition =>
   notReady(reason, `${message}; no target can be made of the rest: ${why}`);
+
+/**
+ * Returns the condition of content that was made of some of the sources only: what lacks keys may
+ * be missing. `known` is the condition of the sources.
+ */
+export const lackingSources = (
+  condition: ReadyCondition,
+  known: ReadyCondition | undefined,
+): ReadyCondition =>
+  condition.reason === "InvalidKey" && known?.ready === false
+    ? notReady(known.reason, `${known.message}; ${condition.message}`)
+    : condition;
 
 /** Returns what a resource has of a missing source: the existing content, or no target. */
 export const keptText = (absent: string | undefined): string =>

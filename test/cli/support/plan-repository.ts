@@ -8,7 +8,7 @@ import { useVault } from "../../lab/vault/use-vault.ts";
 
 export const ann = "ann@example.com";
 export const bob = "bob@example.com";
-const { vault } = await useVault({});
+export const { vault } = await useVault({});
 export const directory = new TestDirectory();
 export const VALUE = "canary-plan-value";
 

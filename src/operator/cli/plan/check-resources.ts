@@ -44,16 +44,24 @@ export function accessThrough(
   return accessOf(rules, { ...labels, [NAME_LABEL]: namespace });
 }
 
-/** The object that a resource merges keys into exists; the plan does not ask the cluster. */
+/**
+ * The object that a resource merges keys into exists, and has none of its keys; the plan does not
+ * ask the cluster.
+ */
 const mergedInto: TargetState = {
   state: "owned",
   uid: "",
   resourceVersion: "",
   content: undefined,
   synced: new Map(),
-  annotationsCorrupted: false,
+  // Nothing says that a key of it is of the resource.
+  annotationsCorrupted: true,
   hasMetadata: false,
 };
+
+/** Returns the target that a resource is checked with: it has nothing of the resource yet. */
+export const targetBefore = (resource: SyncResource): TargetState =>
+  isMerged(resource) ? mergedInto : { state: "absent" };
 
 const listed: Candidate = { ...unread, owner: undefined, own: true, latest: 1, sizes: undefined };
 
@@ -83,9 +91,8 @@ export function checkResource(
   const verdict = checkAccess(resource, entries, access);
   if (typeof verdict === "object")
     return [problemAt(manifest, ["spec", "connectionRef"], verdict.message)];
-  const { target, absent } = isMerged(resource)
-    ? { target: mergedInto, absent: undefined }
-    : { target: { state: "absent" } as const, absent: targetName(resource) };
+  const target = targetBefore(resource);
+  const absent = target.state === "absent" ? targetName(resource) : undefined;
   const resolutions = resolved?.resolutions ?? supposed(resource);
   const ofItems = itemProblems(resolutions, absent).map(({ item, message }) =>
     problemAt(manifest, pathOf(planned, item), message),

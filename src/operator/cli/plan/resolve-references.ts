@@ -4,7 +4,14 @@ import { versionListForLink } from "../../../protocol/operations/shared-secrets.
 import { versionList } from "../../../protocol/operations/secrets.ts";
 import type { FileRecord, SecretRecord } from "../../../protocol/responses.ts";
 import { nearNames } from "../../lib/near-names.ts";
-import { isOwn, isTrusted, isUntrusted, type Trust, trustOf } from "../../api/received-secrets.ts";
+import {
+  hasOwner,
+  isOwn,
+  isTrusted,
+  isUntrusted,
+  type Trust,
+  trustOf,
+} from "../../api/received-secrets.ts";
 import {
   findItems,
   type FoundName,
@@ -14,7 +21,12 @@ import {
 } from "../../sync/find-items.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
-import { type Candidate, type Resolution, resolveItem } from "../../sync/resolve.ts";
+import {
+  type Candidate,
+  type Remembered,
+  type Resolution,
+  resolveItem,
+} from "../../sync/resolve.ts";
 import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { listSecrets } from "../../../protocol/client/find-secret.ts";
@@ -40,17 +52,27 @@ export const unread = {
   read: () => Promise.reject(new Error("a plan reads no value")),
 } as const satisfies Partial<Candidate>;
 
+/** Reads the bytes of one version of an entry. */
+export interface EntryReader {
+  secret(record: SecretRecord): Candidate["read"];
+  file(record: FileRecord): Candidate["read"];
+}
+
+const noReader: EntryReader = { secret: () => unread.read, file: () => unread.read };
+
 /**
  * Resolves references against the lists of the vault, as the account of the login sees them. Reads
- * no value.
+ * no value; without a reader, what it returns reads none either.
  */
 export class References {
   readonly #client: VaultClient;
+  readonly #reader: EntryReader;
   #secrets: Promise<readonly SecretRecord[]> | undefined;
   #files: Promise<readonly FileRecord[]> | undefined;
 
-  constructor(client: VaultClient) {
+  constructor(client: VaultClient, reader: EntryReader = noReader) {
     this.#client = client;
+    this.#reader = reader;
   }
 
   /** Reports whether the login is for the vault and account of a connection. */
@@ -98,18 +120,19 @@ export class References {
       found.items.map(async (item) => {
         const candidates = isSecret
           ? await this.#secretCandidates(secrets, item, trust)
-          : fileCandidates(files, item);
+          : fileCandidates(files, item, this.#reader);
         const remembered = {
           synced: undefined,
           deleteAt: undefined,
           missingSince: 0,
           near: near.get(item.source),
+          ...(isSecret && ownership(secrets, item)),
         };
         return resolveItem(
           expanded,
           item,
           candidates,
-          { ...remembered, list: `the list of ${spec.email}` },
+          { ...remembered, list: `the list of ${this.#client.email}` },
           0,
         );
       }),
@@ -135,6 +158,7 @@ export class References {
     return Promise.all(
       named.map(async (record) => ({
         ...unread,
+        read: this.#reader.secret(record),
         owner: record.owner,
         own: isOwn(record, trust),
         untrusted: isUntrusted(record, item, trust),
@@ -155,6 +179,20 @@ export class References {
       : this.#client.call(versionList, { key_name }));
     return new Map(versions.map(({ key_version }) => [key_version, 0]));
   }
+}
+
+/**
+ * Returns what the list shows of the owner of an item's entry, if the spec names one: another
+ * owner's entry of the name does not stand in for it.
+ */
+function ownership(
+  secrets: readonly SecretRecord[],
+  { source, owner }: SyncItem,
+): Pick<Remembered, "isGone" | "ofOwner"> {
+  if (owner === undefined) return {};
+  const named = secrets.filter(({ key_name }) => key_name === source);
+  const isGone = !named.some((record) => hasOwner(record, owner));
+  return { isGone, ofOwner: isGone && named.length > 0 ? owner : undefined };
 }
 
 function secretNames(secrets: readonly SecretRecord[], find: Find, trust: Trust): FoundName[] {
@@ -192,13 +230,18 @@ const fileNames = (files: readonly FileRecord[], find: Find): FoundName[] =>
     .filter(({ filename }) => matchesName(find, filename))
     .map(({ filename }) => ({ name: filename, own: true }));
 
-const fileCandidates = (files: readonly FileRecord[], { source }: SyncItem): Candidate[] =>
+const fileCandidates = (
+  files: readonly FileRecord[],
+  { source }: SyncItem,
+  reader: EntryReader,
+): Candidate[] =>
   files
     .filter(({ filename }) => filename === source)
-    .map(({ version, versions }) => ({
+    .map((record) => ({
       ...unread,
+      read: reader.file(record),
       owner: undefined,
       own: true,
-      latest: version,
-      sizes: new Map(versions.map((one) => [one.version, one.size])),
+      latest: record.version,
+      sizes: new Map(record.versions.map((one) => [one.version, one.size])),
     }));

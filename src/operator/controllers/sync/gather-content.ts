@@ -6,13 +6,10 @@ import { isVaultError } from "../../vault-client/vault-error.ts";
 import { entryFailure } from "../outcome/entry-failure.ts";
 import { AccessChanged } from "./revocable-reads.ts";
 import { type Failure, retryable, DONE, lasting } from "../outcome/outcome.ts";
-import { createHmac } from "node:crypto";
-import { Redacted } from "../../../lib/redacted.ts";
-import { bytesDigest, type Content } from "../../sync/content.ts";
-import { derive, type Input, inputsOf } from "../../sync/derive.ts";
-import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
+import { bytesDigest } from "../../sync/content.ts";
+import { type Input, inputsOf } from "../../sync/derive.ts";
+import { makeContent } from "../../sync/make-content.ts";
 import { type KeyState, reviewKey } from "../../sync/review-content.ts";
-import { renderAside } from "../../template/render-aside.ts";
 import type { Assembling, CurrentTarget } from "./stages.ts";
 import { rejected } from "./sync-result.ts";
 
@@ -191,7 +188,7 @@ async function makePart(
   input: Assembling,
 ): Promise<Gathered | Failure> {
   const { resource, contentKey, current } = input;
-  const content = await contentOf(inputs, input);
+  const content = await makeContent(resource, inputs, contentKey);
   if ("reason" in content) return rejected(content);
   const claims = new Map(inputs.map(({ item, synced }) => [item.id, synced]));
   const sources = { items: inputs.map(({ item }) => item), template: resource.template };
@@ -208,24 +205,6 @@ async function makePart(
     keys.push({ targetKey, state, bytes, isNew: !isSame });
   }
   return { keys, claims, fetched: new Set(claims.keys()) };
-}
-
-/** Computes the content from the bytes of items, by the template if there is one. */
-async function contentOf(
-  inputs: readonly Input[],
-  { resource, contentKey }: Assembling,
-): Promise<Content | ReadyCondition> {
-  const values = derive(resource, inputs);
-  const { template, kind, namespace, name } = resource;
-  if (template === undefined || "reason" in values) return values;
-  const seed = createHmac("sha256", contentKey.reveal())
-    .update(`template:${kind}/${namespace}/${name}`)
-    .digest();
-  const rendering = await renderAside(
-    { template, variables: values, seed: new Redacted(seed) },
-    namespace,
-  );
-  return rendering.ok ? rendering.content : notReady("TemplateError", rendering.message);
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   tooLarge,
 } from "../../sync/decide.ts";
 import {
+  lackingSources,
   notReady,
   type ReadyCondition,
   readyConditionOf,
@@ -97,10 +98,10 @@ function checked(
 
 /** Returns the failure to make a target of some of its sources: what lacks keys may be missing. */
 function withMissing(failure: Failure, { readyCondition }: Report): Failure {
-  const { reason, message } = failure.condition;
-  if (reason !== "InvalidKey" || readyCondition?.ready !== false) return failure;
-  const condition = notReady(readyCondition.reason, `${readyCondition.message}; ${message}`);
-  return { ...failure, condition, why: message };
+  const condition = lackingSources(failure.condition, readyCondition);
+  return condition === failure.condition
+    ? failure
+    : { ...failure, condition, why: failure.condition.message };
 }
 
 /**

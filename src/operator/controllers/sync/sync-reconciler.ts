@@ -16,7 +16,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import { connectionKey } from "../../api/connection-key.ts";
-import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
+import { type ReadyCondition, SUSPENDED } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
 import { isMerged } from "../../sync/sync-resource.ts";
 import type { TargetState } from "../../sync/target.ts";
@@ -148,8 +148,7 @@ export class SyncReconciler {
 
   async #sync(started: Started): Promise<SyncResult> {
     const { source, resource, before, memory } = started;
-    if (resource.suspend)
-      return reported(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
+    if (resource.suspend) return reported(SUSPENDED);
     const access = findConnection(this.#options, source.entries, resource, before);
     if ("report" in access) {
       if (access.report?.readyCondition?.reason === "NamespaceNotAllowed")

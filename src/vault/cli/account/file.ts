@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import { openAsBlob } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Command } from "commander";
 import type { AccountFlags } from "../../../command-line/options.ts";
+import { downloadFile } from "../../../protocol/client/download-file.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { deleteFile, listFile } from "../../../protocol/operations/files.ts";
 import type { FileRecord } from "../../../protocol/responses.ts";
@@ -30,24 +30,11 @@ export async function versions(filename: string, flags: ListFlags): Promise<void
   printList("versions", found.versions.toReversed(), fileVersionRows, flags);
 }
 
-/** Downloads a file and checks its digest. @throws Error */
-async function download(
-  client: VaultClient,
-  filename: string,
-  version: number | undefined,
-): Promise<Uint8Array> {
-  const { bytes, etag } = await client.download(filename, version);
-  const [, digest] = /^"([0-9a-f]{64})"$/u.exec(String(etag)) ?? [];
-  if (digest !== undefined && digest !== createHash("sha256").update(bytes).digest("hex"))
-    throw new Error("the download is damaged: try again");
-  return bytes;
-}
-
 export type GetFileFlags = VersionFlags & { readonly to?: string; readonly force?: boolean };
 
 export async function get(filename: string, flags: GetFileFlags): Promise<void> {
   const client = await VaultClient.open(flags.account);
-  const bytes = await download(client, filename, flags.version);
+  const bytes = await downloadFile(client, filename, flags.version);
   if (flags.to === undefined) await printValue(bytes);
   else
     await writeFile(flags.to, bytes, {

@@ -1,0 +1,100 @@
+import type { AccountFlags } from "../../../command-line/options.ts";
+import { withoutTrailingSlashes } from "../../../lib/without-trailing-slashes.ts";
+import { canonicalEmail } from "../../../protocol/email-address.ts";
+import type { VaultClient } from "../../../protocol/client/vault-client.ts";
+import { API_GROUP } from "../../api/kinds.ts";
+import { type Problem, problemAt, readManifests, sortProblems } from "../manifests.ts";
+import { checkClusterRules } from "../plan/check-cluster-rules.ts";
+import type { KnownNamespaces } from "../plan/check-resources.ts";
+import {
+  connectionOf,
+  keyOfConnection,
+  keyOfReference,
+  type Plan,
+  type PlannedConnection,
+  type PlannedResource,
+  planOf,
+} from "../plan/planned-resource.ts";
+
+/** Flags that select manifests and the login that reads their sources. */
+export interface LocalFlags extends AccountFlags {
+  readonly filename: string[];
+  readonly namespace: string;
+  readonly allowedSecretTypes?: string[];
+}
+
+/** A resource, and the connection that says what it may read. */
+interface ConnectedResource {
+  readonly planned: PlannedResource;
+  readonly connection: PlannedConnection;
+}
+
+/** The resources of manifests, each with a connection that the login can stand in for. */
+export interface LocalPlan {
+  readonly resources: readonly ConnectedResource[];
+  readonly namespaces: KnownNamespaces;
+  readonly problems: readonly Problem[];
+}
+
+type Login = Pick<VaultClient, "url" | "email">;
+
+/** Returns the connection of a resource whose files lack it: the login itself. */
+function loginConnection(planned: PlannedResource, { url, email }: Login): PlannedConnection {
+  const { kind, name } = connectionOf(planned);
+  const everything = { namespaceSelector: {}, secrets: ["*"], files: ["*"] };
+  return {
+    kind,
+    manifest: { ...planned.manifest, kind, name },
+    spec: {
+      url,
+      email,
+      auth: { passwordSecretRef: { name } },
+      ...(kind === "ClusterVaultConnection" && { access: [everything] }),
+    },
+  };
+}
+
+/**
+ * Returns why a login cannot read for a connection. Another account of the vault can read the
+ * secrets that are shared with it; files cannot be shared.
+ */
+function loginProblems(
+  { planned: { manifest, resource }, connection: { kind, spec, manifest: of } }: ConnectedResource,
+  login: Login,
+): Problem[] {
+  const isVault = withoutTrailingSlashes(spec.url) === login.url;
+  const isAccount = canonicalEmail(spec.email) === canonicalEmail(login.email);
+  if (isVault && (isAccount || resource.kind === "VaultSecret")) return [];
+  const message = `${login.email} is logged in at ${login.url}: log in to ${spec.url} as ${spec.email}, as the ${kind} ${of.name} says`;
+  return [problemAt(manifest, ["spec", "connectionRef"], message)];
+}
+
+/** Returns each resource with its connection, in the order of the files. */
+function connected({ connections, resources }: Plan, login: Login): ConnectedResource[] {
+  const known = new Map(connections.map((one) => [keyOfConnection(one), one]));
+  return resources.map((planned) => {
+    const connection = known.get(keyOfReference(planned)) ?? loginConnection(planned, login);
+    return { planned, connection };
+  });
+}
+
+/**
+ * Reads the VaultSecrets and VaultFiles of files, with what `vaultsync plan` finds wrong with their
+ * specs. A connection may be missing: then the login decides what there is to read.
+ * @throws Error when a file cannot be read, or there is no resource
+ */
+export async function readLocalPlan(flags: LocalFlags, login: Login): Promise<LocalPlan> {
+  const { filename, namespace, allowedSecretTypes = [] } = flags;
+  const read = await readManifests(filename, API_GROUP, namespace);
+  const problems: Problem[] = [...read.problems];
+  const plan = planOf(read.manifests, allowedSecretTypes, problems);
+  const resources = connected(plan, login);
+  if (resources.length === 0 && problems.length === 0)
+    throw new Error(`no VaultSecret or VaultFile in ${filename.join(", ")}`);
+  const connections = resources.map(({ connection }) => connection);
+  problems.push(
+    ...checkClusterRules(read.manifests, { ...plan, connections }),
+    ...resources.flatMap((one) => loginProblems(one, login)),
+  );
+  return { resources, namespaces: read.namespaces, problems: sortProblems(problems) };
+}

@@ -1,0 +1,177 @@
+import type { Redacted } from "../../../lib/redacted.ts";
+import type { VaultClient } from "../../../protocol/client/vault-client.ts";
+import type { Content } from "../../sync/content.ts";
+import { decide, type Entry, MAX_TARGET_BYTES, targetName, tooLarge } from "../../sync/decide.ts";
+import type { Input } from "../../sync/derive.ts";
+import { makeContent } from "../../sync/make-content.ts";
+import { checkAccess, type NamespaceAccess } from "../../sync/namespace-access.ts";
+import {
+  itemProblems,
+  lackingSources,
+  type ReadyCondition,
+  SUSPENDED,
+} from "../../sync/ready-condition.ts";
+import { shapeProblem } from "../../sync/secret-shape.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
+import { type Manifest, type Problem, problemAt, sortProblems } from "../manifests.ts";
+import { accessThrough, checkResource, targetBefore } from "../plan/check-resources.ts";
+import { keyOfReference, pathOf, type PlannedResource } from "../plan/planned-resource.ts";
+import { References, type ResolvedResource } from "../plan/resolve-references.ts";
+import { entryReader } from "./entry-reader.ts";
+import type { LocalPlan } from "./local-plan.ts";
+
+/** A target that the operator would write, before its values are read. */
+interface DecidedTarget {
+  readonly manifest: Manifest;
+  readonly resource: SyncResource;
+  readonly entries: readonly Entry[];
+  /** Condition that the operator would report next to the written target. */
+  readonly readyCondition: ReadyCondition;
+}
+
+/** A target with the bytes that the operator would write. */
+export interface LocalTarget {
+  readonly manifest: Manifest;
+  readonly resource: SyncResource;
+  readonly content: Content;
+}
+
+/** The decisions for a plan, from the lists of the vault. */
+export interface Decided {
+  readonly targets: readonly DecidedTarget[];
+  /** Reasons why a target would not be written. */
+  readonly problems: readonly Problem[];
+  /** Reports of the operator next to what it writes, and gaps of this decision. */
+  readonly notes: ReadonlySet<string>;
+}
+
+const textOf = ({ file, line, message }: Problem): string => `${file}:${line}: ${message}`;
+
+/**
+ * Returns the target of a resource, or why the operator would not write it. There is none, and
+ * nothing wrong, without optional sources.
+ */
+function decideTarget(
+  planned: PlannedResource,
+  access: NamespaceAccess,
+  resolved: ResolvedResource,
+):
+  | { readonly target: DecidedTarget | undefined; readonly notes: readonly Problem[] }
+  | readonly Problem[] {
+  const { manifest } = planned;
+  const { resource, resolutions } = resolved;
+  const entries = resource.kind === "VaultSecret" ? "secret" : "file";
+  const isAllowed = typeof checkAccess(resource, entries, access) !== "object";
+  const { plan, readyCondition } = decide(resource, resolutions, targetBefore(resource));
+  if (isAllowed && plan.action === "keep" && readyCondition.ready) {
+    const why = `${targetName(resource)} is not written, because its optional sources are absent`;
+    return { target: undefined, notes: [problemAt(manifest, ["spec"], why)] };
+  }
+  if (!isAllowed || plan.action !== "write") {
+    const found = checkResource(planned, access, resolved);
+    return found.length > 0 ? found : [problemAt(manifest, ["spec"], readyCondition.message)];
+  }
+  const target = { manifest, resource, entries: plan.entries, readyCondition };
+  const notes = itemProblems(resolutions).map(({ item, message }) =>
+    problemAt(manifest, pathOf({ manifest, resource }, item), message),
+  );
+  return { target, notes };
+}
+
+/**
+ * Decides for the resources of a plan as the operator does for targets that do not exist, from the
+ * lists of the vault. Reads no value.
+ */
+export async function decideTargets(plan: LocalPlan, client: VaultClient): Promise<Decided> {
+  const references = new References(client, entryReader(client));
+  const targets: DecidedTarget[] = [];
+  const problems: Problem[] = [];
+  const notes = new Set<string>();
+  for (const { planned, connection } of plan.resources) {
+    const { manifest, resource } = planned;
+    if (resource.suspend) {
+      problems.push(problemAt(manifest, ["spec", "suspend"], SUSPENDED.message));
+      continue;
+    }
+    const access = accessThrough(connection, manifest.namespace, plan.namespaces);
+    if (access === "unknown")
+      notes.add(
+        `spec.access of ${keyOfReference(planned)} is not checked for the namespace ${manifest.namespace}: add its Namespace to the files`,
+      );
+    const resolved = await references.resolve(resource, connection, access);
+    if ("reason" in resolved) {
+      problems.push(problemAt(manifest, ["spec"], resolved.message));
+      continue;
+    }
+    const decided = decideTarget(planned, access, resolved);
+    if ("target" in decided) {
+      if (decided.target !== undefined) targets.push(decided.target);
+      for (const note of decided.notes) notes.add(textOf(note));
+    } else problems.push(...decided);
+  }
+  return { targets, problems: sortProblems(problems), notes };
+}
+
+/**
+ * Returns a text that changes whenever the lists show another version, owner or set of sources. It
+ * contains no value.
+ */
+export const versionsOf = ({ targets }: Decided): string =>
+  JSON.stringify(
+    targets.map(({ resource, entries }) => [
+      resource.target,
+      entries.map((entry) =>
+        entry.from === "vault"
+          ? [entry.id, entry.item.source, entry.fetch.candidate.owner, entry.fetch.version]
+          : [],
+      ),
+    ]),
+  );
+
+/** @throws Error when an entry cannot be read */
+async function readInput(entry: Entry, signal: AbortSignal): Promise<Input> {
+  const { item } = entry;
+  const fetch = entry.from === "vault" ? entry.fetch : entry.refetch;
+  if (fetch === undefined) throw new Error(`${item.source}: the vault does not list it`);
+  const { bytes, version } = await fetch.candidate.read(fetch.version, signal);
+  if (version !== fetch.version)
+    throw new Error(
+      `${item.source}: the vault returned version ${version} instead of ${fetch.version}`,
+    );
+  return { item, bytes: bytes.reveal() };
+}
+
+/** Returns the content that the operator would write, or the condition that it would report. */
+async function contentOf(
+  { resource, entries, readyCondition }: DecidedTarget,
+  key: Redacted<Uint8Array>,
+  signal: AbortSignal,
+): Promise<Content | ReadyCondition> {
+  const inputs = await Promise.all(entries.map((entry) => readInput(entry, signal)));
+  const content = await makeContent(resource, inputs, key);
+  if ("reason" in content) return lackingSources(content, readyCondition);
+  const size = [...content.values()].reduce((sum, bytes) => sum + bytes.byteLength, 0);
+  if (size > MAX_TARGET_BYTES) return tooLarge(size);
+  return shapeProblem(resource, content) ?? content;
+}
+
+/**
+ * Reads the values of targets and computes their content. Returns the problems if one has none.
+ * @param key secret that the salts of templates are derived from
+ * @throws Error when the vault cannot be read
+ */
+export async function makeTargets(
+  targets: readonly DecidedTarget[],
+  key: Redacted<Uint8Array>,
+  signal: AbortSignal,
+): Promise<{ readonly targets: readonly LocalTarget[]; readonly problems: readonly Problem[] }> {
+  const made: LocalTarget[] = [];
+  const problems: Problem[] = [];
+  for (const target of targets) {
+    const { manifest, resource } = target;
+    const content = await contentOf(target, key, signal);
+    if ("reason" in content) problems.push(problemAt(manifest, ["spec"], content.message));
+    else made.push({ manifest, resource, content });
+  }
+  return { targets: made, problems: sortProblems(problems) };
+}

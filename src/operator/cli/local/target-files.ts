@@ -1,0 +1,50 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type Problem, problemAt } from "../manifests.ts";
+import type { LocalTarget } from "./local-targets.ts";
+
+/** Replaces a file in one step. Only its user can read it. */
+export async function writePrivateFile(path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = join(dirname(path), `.${randomUUID()}`);
+  try {
+    await writeFile(temporary, bytes, { mode: 0o600, flag: "wx" });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Returns the problems of targets that would have one directory. */
+export function directoryProblems(targets: readonly LocalTarget[]): Problem[] {
+  const seen = new Map<string, LocalTarget>();
+  return targets.flatMap((one) => {
+    const { manifest, resource } = one;
+    const { name } = resource.target;
+    const first = seen.get(name)?.manifest;
+    if (first === undefined) {
+      seen.set(name, one);
+      return [];
+    }
+    const place = `${first.file}:${first.lineOf("metadata", "name")}`;
+    const message = `spec.target.name: the resource at ${place} has the directory ${name}: choose another name, or fewer files`;
+    return [problemAt(manifest, ["spec", "target", "name"], message)];
+  });
+}
+
+/**
+ * Writes each key of each target to `<directory>/<name of the target>/<key>`, as volumes do. Other
+ * files stay.
+ */
+export async function writeTargets(
+  directory: string,
+  targets: readonly LocalTarget[],
+): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  for (const { resource, content } of targets) {
+    const path = join(directory, resource.target.name);
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    for (const [key, bytes] of content) await writePrivateFile(join(path, key), bytes);
+  }
+}
