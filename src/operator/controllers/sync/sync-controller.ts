@@ -1,5 +1,4 @@
-import { isObject } from "../../../lib/is-object.ts";
-import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
+import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
 import { type SyncKind, parseSyncKey, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
 import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
@@ -29,6 +28,7 @@ import type { Propagations } from "./propagations.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
 import { removalFactsOf } from "./removal-facts.ts";
 import { resourceReader } from "./shown-resource.ts";
+import { changedSinceSync, isObserved, type ListedVersions } from "./start-order.ts";
 import { isPattern, patternReference } from "../../vault-client/pattern.ts";
 import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
 import { mergedKey, targetKey } from "./target-keys.ts";
@@ -367,39 +367,4 @@ function foundNames(
     for (const find of finds)
       for (const name of claimedNames(find, state.synced, () => false)) names.add(name);
   return [...names].filter((name) => finds.some((find) => matchesName(find, name)));
-}
-
-/** The part of a list that shows when versions were created. */
-export type ListedVersions = Pick<Snapshot, "secrets" | "file">;
-
-// Both functions run for all resources at the start, and decide only about the order of work: they
-// read single fields of the status.
-const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
-  isObject(status) ? status : {};
-
-/**
- * Reports whether the status is about the current spec. When the operator starts, that holds for
- * each unchanged resource.
- */
-const isObserved = (object: KubeObject): boolean =>
-  statusOf(object)["observedGeneration"] === object.metadata.generation;
-
-/**
- * Reports whether the vault lists a version of a source that is younger than the last sync of the
- * resource. The clocks of vault and operator may differ: only the order of work may depend on the
- * result.
- */
-function changedSinceSync(
-  kind: SyncKind,
-  object: KubeObject,
-  sources: readonly string[],
-  list: ListedVersions,
-): boolean {
-  const { syncedAt } = statusOf(object);
-  const synced = typeof syncedAt === "string" ? Date.parse(syncedAt) : Number.NaN;
-  const isYounger = (source: string): boolean => {
-    if (kind === "VaultFile") return (list.file(source)?.createdAt ?? 0) > synced;
-    return list.secrets(source).some(({ createdAt = 0 }) => createdAt > synced);
-  };
-  return sources.some(isYounger);
 }
