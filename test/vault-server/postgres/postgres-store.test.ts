@@ -61,7 +61,7 @@ describe("simultaneous writes of two accounts", () => {
       "the own secret",
       (transaction, email) => ownCandidates(transaction, callerOf(email), "a", NOW),
     ],
-    ["what others have received", ({ grants }) => grants.unaccepted(EVE, NOW)],
+    ["what others have received", ({ grants }) => grants.unaccepted([EVE], NOW)],
   ])("do not conflict when they read %s, next to secrets of the same name", async (_, read) => {
     await write(async (transaction) => {
       for (const owner of [ANN, BOB, EVE]) await addSecret(transaction, owner, "a");
