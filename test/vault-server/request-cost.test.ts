@@ -115,6 +115,19 @@ test("reading a value takes two statements: for the token, and for the secret wi
   expect(statements.counts()).toEqual({ statements: 2, executed: 0 });
 });
 
+test("a download reads each part with one statement without a transaction", async () => {
+  using statements = countedStatements();
+  await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
+  const ann = await vault.client("ann@example.com");
+  const bytes = Buffer.alloc(1024 * 1024, "x");
+  await ann.upload([{ filename: "a", bytes }]);
+  await statements.swept();
+  const downloaded = await ann.call("download_file", { filename: "a" });
+  expect(downloaded.bytes.equals(bytes)).toBe(true);
+  // One transaction finds the file.
+  expect(statements.counts().executed).toBe(2);
+});
+
 test("a share with 200 recipients reads with few statements what they have received", async () => {
   using statements = countedStatements();
   await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
