@@ -6,8 +6,8 @@ import { FairSlots } from "../fair-slots.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteFailure } from "./sqlite-failure.ts";
 
-/** An account that uses less than a twentieth of the time comes next. */
-export const ONE_AT_A_TIME = { slots: 1, share: 1, busy: 1, busyMs: 10, fadingMs: 200 };
+/** One transaction at a time: how much an account has used always counts. */
+export const ONE_AT_A_TIME = { slots: 1, share: 1, busy: 1, busyMs: 0, fadingMs: 1 };
 
 /** One connection with transactions that take turns, fair among accounts. */
 export class TransactionTurns {
