@@ -120,8 +120,10 @@ test("no statement of a request reads or changes more rows the more a secret has
   }
   const share = { key_name: ["granted"], usr_id_from: ann, usr_id_to: [bob], permission: "RW" };
   expect((await caller.call("share", share)).status).toBe(200);
+  expect((await other.call("protect", { key_name: "of bob", key_value: "v" })).status).toBe(200);
   insertRows(data);
 
+  const recipients = Array.from({ length: 200 }, (_, index) => `user${index + 10}@example.com`);
   const requests: Record<string, () => Promise<VaultResponse>> = {
     list: () => caller.call("list_no_dup"),
     "list of a recipient": () => other.call("list_no_dup"),
@@ -131,6 +133,13 @@ test("no statement of a request reads or changes more rows the more a secret has
     protect: () => caller.call("protect", { key_name: "versions", key_value: "w" }),
     "protect of a grantee": () =>
       other.call("protect_link", { key_name: "granted", key_value: "w", without_list: 1 }),
+    "share with 200": () =>
+      other.call("share", {
+        key_name: "of bob",
+        usr_id_from: bob,
+        usr_id_to: recipients,
+        permission: "R",
+      }),
     "unshare of one": () =>
       caller.call("unshare", { key_name: "granted", usr_id_to: "user7@example.com" }),
     "dismissed share": () => other.call("delete_shared_key_link", { key_name: "granted" }),

@@ -14,6 +14,8 @@ const recipientsIn = (domain: string): string[] =>
 /** Counts the statements of all SQLite databases of this process until disposed. */
 function countedStatements(): Disposable & {
   counts(): { readonly statements: number; readonly executed: number };
+  /** Number of statements that begin like this. */
+  of(start: string): number;
   /** Resolves after the sweep that a server starts with, and counts from then on. */
   swept(): Promise<void>;
 } {
@@ -26,6 +28,11 @@ function countedStatements(): Disposable & {
       statements: methods.reduce((sum, { mock }) => sum + mock.calls.length, 0),
       executed: exec.mock.calls.length,
     }),
+    of: (start) =>
+      methods
+        .flatMap(({ mock }) => mock.contexts)
+        .filter((each) => each instanceof StatementSync && each.sourceSQL.trim().startsWith(start))
+        .length,
     swept: async () => {
       await expect.poll(() => exec.mock.calls.flat().join()).toContain("wal_checkpoint");
       for (const method of [...methods, exec]) method.mockClear();
@@ -106,6 +113,31 @@ test("reading a value takes two statements: for the token, and for the secret wi
   expect([exposed.status, exposed.json().key_value]).toEqual([200, "w"]);
   // None begins or ends a transaction.
   expect(statements.counts()).toEqual({ statements: 2, executed: 0 });
+});
+
+test("a download reads each part with one statement without a transaction", async () => {
+  using statements = countedStatements();
+  await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
+  const ann = await vault.client("ann@example.com");
+  const bytes = Buffer.alloc(1024 * 1024, "x");
+  await ann.upload([{ filename: "a", bytes }]);
+  await statements.swept();
+  const downloaded = await ann.call("download_file", { filename: "a" });
+  expect(downloaded.bytes.equals(bytes)).toBe(true);
+  // One transaction finds the file.
+  expect(statements.counts().executed).toBe(2);
+});
+
+test("a share with 200 recipients reads with few statements what they have received", async () => {
+  using statements = countedStatements();
+  await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
+  const ann = await vault.client("ann@example.com");
+  expect((await ann.call("protect", { key_name: "a", key_value: "v" })).status).toBe(200);
+  const usr_id_to = recipientsIn("a");
+  const body = { key_name: "a", usr_id_from: ann.email, usr_id_to, permission: "R" };
+  expect((await ann.call("share", body)).status).toBe(200);
+  // 16 recipients each, before and after the share.
+  expect(statements.of("WITH received")).toBeLessThan(30);
 });
 
 test("a share beyond the quota of a secret ends before the work for each recipient", async () => {

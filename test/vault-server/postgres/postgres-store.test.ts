@@ -61,7 +61,7 @@ describe("simultaneous writes of two accounts", () => {
       "the own secret",
       (transaction, email) => ownCandidates(transaction, callerOf(email), "a", NOW),
     ],
-    ["what others have received", ({ grants }) => grants.unaccepted(EVE, NOW)],
+    ["what others have received", ({ grants }) => grants.unaccepted([EVE], NOW)],
   ])("do not conflict when they read %s, next to secrets of the same name", async (_, read) => {
     await write(async (transaction) => {
       for (const owner of [ANN, BOB, EVE]) await addSecret(transaction, owner, "a");
@@ -78,6 +78,65 @@ describe("simultaneous writes of two accounts", () => {
         await transaction.secrets.update(secretOf(email, "a", { nextVersion: 3 }));
       });
     await Promise.all([change(ANN), change(BOB)]);
+    expect(attempts).toBe(2);
+  });
+});
+
+describe("a write that conflicts repeatedly", () => {
+  const { write, store } = useStore();
+
+  test("does not stop the writes of other accounts", async () => {
+    await write(async (transaction) => {
+      for (const owner of [ANN, BOB]) await addSecret(transaction, owner, "a");
+    });
+    const update = (owner: string): Promise<void> =>
+      store().write(({ secrets }) => secrets.update(secretOf(owner, "a", { nextVersion: 3 })));
+    let attempts = 0;
+    await store().write(
+      async ({ secrets }) => {
+        attempts += 1;
+        // Takes the snapshot.
+        await secrets.ownAccess(ANN, "a", NOW);
+        await update(attempts < 4 ? ANN : BOB);
+        await secrets.update(secretOf(ANN, "a", { nextVersion: 4 }));
+      },
+      { account: EVE },
+    );
+    expect(attempts).toBe(4);
+  });
+});
+
+describe("a wide write", () => {
+  const { write, store } = useStore();
+
+  test("does not conflict with a write that reads grants, and changes what it reads", async () => {
+    await write(async (transaction) => {
+      for (const owner of [ANN, BOB]) await addSecret(transaction, owner, "a");
+      await transaction.grants.grant(secretOf(BOB, "a"), [{ kind: "person", email: EVE }], "R");
+      // Bob's change does not change eve's list.
+      await transaction.blockedSenders.block(EVE, [BOB]);
+    });
+    const met = meeting();
+    let attempts = 0;
+    const share = store().write(
+      async ({ grants }) => {
+        attempts += 1;
+        await grants.unaccepted([EVE], NOW);
+        await met();
+        await grants.grant(secretOf(ANN, "a"), [{ kind: "person", email: EVE }], "R");
+      },
+      { account: ANN, wide: true },
+    );
+    const change = store().write(
+      async ({ grants, secrets }) => {
+        attempts += 1;
+        await grants.recipients(secretOf(ANN, "a").id);
+        await met();
+        await secrets.update(secretOf(BOB, "a", { nextVersion: 3 }));
+      },
+      { account: BOB },
+    );
+    await Promise.all([share, change]);
     expect(attempts).toBe(2);
   });
 });

@@ -108,14 +108,36 @@ test("writes of a grantee and of the creator through two servers never conflict"
   expect(rows[0].xact_rollback).toBeLessThan(3);
 });
 
+test("a wide write of one server sees the wide write of another one before it", async () => {
+  await using database = await createDatabase();
+  await using one = await openPostgresStore(database.url);
+  await using two = await openPostgresStore(database.url);
+  const seen: number[] = [];
+  const share = (store: Store, account: string): Promise<void> =>
+    store.write(
+      async ({ grants, secrets }) => {
+        const received = await grants.unaccepted([EVE], NOW);
+        const [found] = await secrets.accessByName(account, "hot", NOW);
+        await grants.grant(found!.secret, [{ kind: "person", email: EVE }], "R");
+        seen.push(received.length);
+      },
+      { account, wide: true },
+    );
+  await Promise.all([share(one, ANN), share(two, BOB)]);
+  expect(seen).toEqual([0, 1]);
+});
+
 test("a read of another account passes the queue of an account that reads much", async () => {
   await using database = await createDatabase();
   await using store = await openPostgresStore(database.url);
   let done = 0;
   const read = async (account: string): Promise<void> => {
-    await store.read(async ({ secrets }) => {
-      for (const _ of upTo(5)) await secrets.accessByName(account, "hot", NOW);
-    }, account);
+    await store.read(
+      async ({ secrets }) => {
+        for (const _ of upTo(5)) await secrets.accessByName(account, "hot", NOW);
+      },
+      { account },
+    );
     done += 1;
   };
   const reading = upTo(IN_FLIGHT).map(() => read(ANN));

@@ -6,7 +6,7 @@ import { isWithinNetworks } from "./allowed-networks.ts";
 import { sentSessionToken } from "./cookies.ts";
 import { requireSession, type SessionRequest } from "./sessions.ts";
 import { tokenDigest, credentialId } from "./opaque-token.ts";
-import { findLive, type Credential, isLive } from "../store/credential.ts";
+import { findLive, type Credential, isLive, partyOf } from "../store/credential.ts";
 import { countRequest } from "../protection/token-buckets.ts";
 import type { Transaction, Writer } from "../store/store.ts";
 
@@ -35,7 +35,7 @@ export async function liveCredential(
   const digest = tokenDigest(token);
   const live = await context.store.readOne(
     (transaction) => findLive(transaction, { kind, digest }, context.clock.now()),
-    digest,
+    { account: digest },
   );
   if (!live || !isWithinNetworks(live.allowedNetworks, request.ip)) return undefined;
   return { kind, digest, email: live.email, login: live.login };
@@ -58,7 +58,9 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
     };
   }
   const digest = tokenDigest(request.headers.authorization ?? "");
-  const token = await context.store.readOne(({ tokens }) => tokens.findAccess(digest), digest);
+  const token = await context.store.readOne(({ tokens }) => tokens.findAccess(digest), {
+    account: digest,
+  });
   if (!token || token.expiresAt <= context.clock.now()) {
     throw errors.invalidAccessToken();
   }
@@ -95,18 +97,28 @@ export async function authenticate(
  * Runs a write of an authenticated caller in one transaction. The transaction checks the token or
  * session again: a user who was disabled or deleted, or whose credential was revoked, since the
  * request was authenticated writes nothing.
- * @param ownerOf of `Writer`, when the write may change the data of another account
+ * @param writer `ownerOf` when the write may change the data of another account
  * @throws ServiceError `invalid_token`, and whatever `work` throws
  */
 export function writeAs<T>(
   { store, clock }: Pick<VaultContext, "store" | "clock">,
-  { email, credential }: Caller,
+  caller: Caller,
   work: (transaction: Transaction) => Promise<T>,
-  ownerOf?: Writer["ownerOf"],
+  writer: Pick<Writer, "ownerOf" | "wide"> = {},
 ): Promise<T> {
+  const { credential } = caller;
   const whileLive = async (transaction: Transaction): Promise<T> => {
     if (!(await isLive(transaction, credential, clock.now()))) throw errors.invalidAccessToken();
     return work(transaction);
   };
-  return store.write(whileLive, { account: email, ownerOf });
+  return store.write(whileLive, { ...partyOf(caller), ...writer });
+}
+
+/** Does the same for a write of grants (`wide` of `Writer`). */
+export function writeWide<T>(
+  context: Pick<VaultContext, "store" | "clock">,
+  caller: Caller,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  return writeAs(context, caller, work, { wide: true });
 }

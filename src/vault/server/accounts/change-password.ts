@@ -40,11 +40,14 @@ export async function changePassword(
   await begin();
   const party = { account: `proven:${email}`, network: clientNetwork(client.address) };
   const passwordHash = await hashing.run(party, () => passwords.hash(newPassword));
-  const session = await store.write(async (transaction) => {
-    await requireSamePassword(transaction, user);
-    await replacePassword(transaction, { email, passwordHash }, clock.now());
-    return openSession(transaction, { email, name }, clock.now());
-  });
+  const session = await store.write(
+    async (transaction) => {
+      await requireSamePassword(transaction, user);
+      await replacePassword(transaction, { email, passwordHash }, clock.now());
+      return openSession(transaction, { email, name }, clock.now());
+    },
+    { account: email },
+  );
   mailer.wake();
   return session;
 }
@@ -87,7 +90,10 @@ async function provenAddress(
  * Returns the email that a token of an email proves. @throws ServiceError `invalid_confirmation`
  */
 export function provenEmail({ store, clock }: VaultContext, token: string): Promise<string> {
-  return store.read((transaction) => provenAddress(transaction, tokenDigest(token), clock.now()));
+  const digest = tokenDigest(token);
+  return store.read((transaction) => provenAddress(transaction, digest, clock.now()), {
+    account: digest,
+  });
 }
 
 interface NewPassword {
@@ -119,14 +125,17 @@ export async function setPassword(
   const passwordHash = await hashing.run({ account: `proven:${proven}`, network }, () =>
     passwords.hash(password),
   );
-  const session = await store.write(async (transaction) => {
-    const now = clock.now();
-    const email = await provenAddress(transaction, digest, now);
-    await storePassword(context, transaction, { email, passwordHash });
-    await recordSuccess(transaction, email, network, now);
-    await transaction.loginFailures.clear(emailsTo(email));
-    return openSession(transaction, { email, name }, now);
-  });
+  const session = await store.write(
+    async (transaction) => {
+      const now = clock.now();
+      const email = await provenAddress(transaction, digest, now);
+      await storePassword(context, transaction, { email, passwordHash });
+      await recordSuccess(transaction, email, network, now);
+      await transaction.loginFailures.clear(emailsTo(email));
+      return openSession(transaction, { email, name }, now);
+    },
+    { account: proven },
+  );
   mailer.wake();
   return session;
 }

@@ -76,12 +76,15 @@ export async function setDeviceCookie(
     id: randomBytes(16).toString("base64url"),
     expiresAt: clock.now() + LIFETIME_MS,
   };
-  const mac = await store.read(async (transaction) => {
-    const user = await transaction.users.find(email);
-    if (!user) return undefined;
-    const key = await currentKey(keys, transaction);
-    return digestOf(key.mac(DEVICE_MAC), user, device).toString("base64url");
-  });
+  const mac = await store.read(
+    async (transaction) => {
+      const user = await transaction.users.find(email);
+      if (!user) return undefined;
+      const key = await currentKey(keys, transaction);
+      return digestOf(key.mac(DEVICE_MAC), user, device).toString("base64url");
+    },
+    { account: email },
+  );
   if (mac === undefined) return;
   const value = `${device.id}.${device.expiresAt}.${mac}`;
   reply.setCookie(cookieName(appUrl(), "device"), value, {

@@ -8,6 +8,7 @@ import { timestamp } from "../http/timestamp.ts";
 import type { Session, TokenPair } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { type Caller, writeAs } from "./authenticate.ts";
+import { partyOf } from "../store/credential.ts";
 import { credentialId } from "./opaque-token.ts";
 import { refreshableUntilOf } from "./tokens.ts";
 
@@ -91,7 +92,10 @@ export async function listCredentials(
   caller: Caller,
 ): Promise<CredentialRecord[]> {
   requireUnlimited(caller.scope);
-  const listed = await store.read((transaction) => credentialsOf(transaction, caller, clock.now()));
+  const listed = await store.read(
+    (transaction) => credentialsOf(transaction, caller, clock.now()),
+    partyOf(caller),
+  );
   return listed.map(({ record }) => record);
 }
 

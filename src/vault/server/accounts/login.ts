@@ -3,7 +3,7 @@ import { clientNetwork } from "../http/client-network.ts";
 import { knownClient, rememberClient, type LoginClient } from "./known-client.ts";
 import { errors } from "../errors.ts";
 import type { User, LoginFailures } from "../store/records.ts";
-import type { Transaction } from "../store/store.ts";
+import type { Party, Transaction } from "../store/store.ts";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
 
 const FIRST_DELAY_MS = 1_000;
@@ -66,6 +66,11 @@ interface Attempt {
   readonly subjects: Subjects;
 }
 
+/** Returns the party of a login: its network pays, and accounts in it take turns. */
+function loginParty({ network, email }: Attempt): Party {
+  return { account: `network:${network}`, login: email };
+}
+
 /** A login that is not throttled. */
 interface Admission {
   /** The account has logged in from this network, or by this client, before. */
@@ -112,6 +117,7 @@ async function admit(context: VaultContext, attempt: Attempt): Promise<Admission
         ),
       };
     },
+    loginParty(attempt),
   );
   if (now < until) throw errors.tooManyLogins(until - now);
   return admission;
@@ -119,15 +125,15 @@ async function admit(context: VaultContext, attempt: Attempt): Promise<Admission
 
 async function recordFailure(
   { store, clock }: VaultContext,
-  { subjects }: Attempt,
+  attempt: Attempt,
   { client }: Admission,
 ): Promise<void> {
   const now = clock.now();
-  const { account, pair, network } = subjects;
+  const { account, pair, network } = attempt.subjects;
   await store.write(async ({ loginFailures }) => {
     for (const subject of [account, pair, network]) await loginFailures.add(subject, now);
     if (client !== undefined) await loginFailures.add(client, now);
-  });
+  }, loginParty(attempt));
 }
 
 async function markKnown(
@@ -180,10 +186,10 @@ interface VerifiedUser {
 /** Returns the user when the password is right and the user is not disabled. */
 async function verify(
   { store, passwords }: VaultContext,
-  email: string,
+  attempt: Attempt,
   password: string,
 ): Promise<VerifiedUser | undefined> {
-  const user = await store.read(({ users }) => users.find(email));
+  const user = await store.readOne(({ users }) => users.find(attempt.email), loginParty(attempt));
   const { matches, renewed } = await passwords.verify(user?.passwordHash, password);
   return user && matches && !user.disabled ? { user, renewed } : undefined;
 }
@@ -226,7 +232,7 @@ export async function logIn(
     // Checked again: logins queued before this one may have failed by now.
     const admitted = await admit(context, attempt);
     for (;;) {
-      const verified = await verify(context, canonical, password);
+      const verified = await verify(context, attempt, password);
       if (!verified) {
         await recordFailure(context, attempt, admitted);
         throw errors.invalidCredentials();
@@ -234,7 +240,7 @@ export async function logIn(
       const user = await store.write(async (transaction) => {
         await recordLogin(transaction, attempt, admitted, context.clock.now());
         return renew(transaction, verified);
-      });
+      }, loginParty(attempt));
       // Verified again when another login has replaced the outdated hash.
       if (user) return user;
     }

@@ -60,9 +60,11 @@ export async function requestPassword(
   begin: () => Promise<void>,
 ): Promise<void> {
   const now = clock.now();
-  const [recipient, sender] = [emailsTo(email), `email-by:${clientNetwork(client)}`];
+  const network = clientNetwork(client);
+  const party = { account: `network:${network}`, login: email };
+  const [recipient, sender] = [emailsTo(email), `email-by:${network}`];
   const request = { recipient, sender, now, limits };
-  await store.read((transaction) => rejectWhileThrottled(transaction, request));
+  await store.read((transaction) => rejectWhileThrottled(transaction, request), party);
   await begin();
   await store.write(async (transaction) => {
     const { loginFailures, outbox } = transaction;
@@ -78,6 +80,6 @@ export async function requestPassword(
       attempts: 0,
       dueAt: now,
     });
-  });
+  }, party);
   mailer.wake();
 }

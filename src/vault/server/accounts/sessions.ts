@@ -69,7 +69,9 @@ async function sentSession(
   const token = sentSessionToken(request, context.appUrl());
   if (token === undefined || token === "") return undefined;
   const digest = tokenDigest(token);
-  const session = await context.store.readOne(({ sessions }) => sessions.find(digest), digest);
+  const session = await context.store.readOne(({ sessions }) => sessions.find(digest), {
+    account: digest,
+  });
   return session && session.expiresAt > context.clock.now() ? { ...session, token } : undefined;
 }
 
@@ -82,7 +84,9 @@ async function use(context: VaultContext, session: Session): Promise<void> {
   const now = clock.now();
   if (now - session.usedAt < WRITE_INTERVAL_MS) return;
   const expiresAt = Math.min(now + IDLE_MS, session.createdAt + MAX_AGE_MS);
-  await store.write(({ sessions }) => sessions.update({ ...session, expiresAt, usedAt: now }));
+  await store.write(({ sessions }) => sessions.update({ ...session, expiresAt, usedAt: now }), {
+    account: session.email,
+  });
 }
 
 /**
@@ -131,6 +135,9 @@ export async function endingSession(
 }
 
 /** Ends a session immediately and on every replica. */
-export async function endSession({ store }: VaultContext, { digest }: LiveSession): Promise<void> {
-  await store.write(({ sessions }) => sessions.remove(digest));
+export async function endSession(
+  { store }: VaultContext,
+  { email, digest }: LiveSession,
+): Promise<void> {
+  await store.write(({ sessions }) => sessions.remove(digest), { account: email });
 }

@@ -192,8 +192,9 @@ export async function refreshingUser(
   request: RefreshRequest,
 ): Promise<string> {
   const now = context.clock.now();
-  const { refresh } = await context.store.read((transaction) =>
-    findPair(transaction, request, now),
+  const { refresh } = await context.store.read(
+    (transaction) => findPair(transaction, request, now),
+    { account: tokenDigest(request.refreshToken) },
   );
   countRequest(context, { ...refresh, login: refresh.digest });
   return refresh.email;

@@ -8,6 +8,7 @@ import { longWork } from "../long-work.ts";
 import { errors } from "../errors.ts";
 import { requireFreeBytes } from "../protection/within-quota.ts";
 import type { FileVersion, StoredFile } from "../store/records.ts";
+import type { Party } from "../store/store.ts";
 
 /** Size of the chunks in which a file is sealed and stored. */
 const CHUNK_BYTES = 256 * 1024;
@@ -132,14 +133,17 @@ export function openDigest(
  */
 export async function* readBlob(
   { store }: VaultContext,
-  reader: string,
+  reader: Party,
   version: FileVersion,
   key: Uint8Array,
 ): AsyncGenerator<Uint8Array> {
   let remaining = version.size;
   for (let index = 0; remaining > 0; index += 1) {
     const position = index;
-    const sealed = await store.read(({ files }) => files.chunk(version.blobId, position), reader);
+    const sealed = await store.readOne(
+      ({ files }) => files.chunk(version.blobId, position),
+      reader,
+    );
     if (!sealed) throw new Error("a chunk of the file is missing");
     const plain = openBytes(key, chunkIdentity(version.blobId, index), sealed);
     freeBuffer(sealed);

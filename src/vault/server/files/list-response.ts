@@ -3,6 +3,7 @@ import type { FastifyReply } from "fastify";
 import type { FileRecord, FileVersionRecord } from "../../../protocol/responses.ts";
 import { chargedByLength } from "../protection/token-buckets.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown } from "../http/etag.ts";
 import { nestedJsonList, type NestedItem } from "../http/json-list.ts";
@@ -37,12 +38,15 @@ function itemOf(context: VaultContext, { file, version }: ListedVersion): Nested
 /** Yields all versions of a user's files, by name in code point order, then by number. */
 async function* filePages(
   context: VaultContext,
-  email: string,
+  caller: Caller,
 ): AsyncGenerator<NestedItem[], void> {
   let after: ListedVersion | undefined;
   do {
     const from = after;
-    const page = await context.store.read(({ files }) => files.list(email, from, PAGE_SIZE), email);
+    const page = await context.store.read(
+      ({ files }) => files.list(caller.email, from, PAGE_SIZE),
+      partyOf(caller),
+    );
     yield page.map((listed) => itemOf(context, listed));
     after = page.length < PAGE_SIZE ? undefined : page.at(-1);
   } while (after);
@@ -89,7 +93,7 @@ export async function respondWithFiles(
     chargedByLength(
       context,
       caller,
-      nestedJsonList("files", "versions", filePages(context, email)),
+      nestedJsonList("files", "versions", filePages(context, caller)),
     ),
   );
 }

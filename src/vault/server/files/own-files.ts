@@ -1,4 +1,5 @@
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
+import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
 import { openDigest, readBlob } from "./blob.ts";
 import { errors } from "../errors.ts";
@@ -29,13 +30,13 @@ export async function openDownload(
       version === undefined ? await files.latest(found.id) : await files.version(found.id, version);
     if (!chosen) throw errors.fileVersionNotFound();
     return { file: found, wanted: chosen };
-  }, caller.email);
+  }, partyOf(caller));
   const { key, sha256 } = openDigest(context, file, wanted);
   return {
     version: wanted.version,
     size: wanted.size,
     sha256,
-    content: readBlob(context, caller.email, wanted, key),
+    content: readBlob(context, partyOf(caller), wanted, key),
   };
 }
 

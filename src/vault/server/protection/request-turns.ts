@@ -1,5 +1,5 @@
 import type { Clock } from "../../../lib/clock.ts";
-import { FairTurns } from "../store/fair-turns.ts";
+import { FairSlots } from "../store/fair-slots.ts";
 import { longWork } from "../long-work.ts";
 
 /**
@@ -8,6 +8,8 @@ import { longWork } from "../long-work.ts";
  */
 const AHEAD_MS = 3;
 const BEHIND_MS = 10;
+/** Every account is busy: the position of each counts. */
+const TURNS = { slots: 1, share: 1, busy: 1, busyMs: 0, fadingMs: 1 };
 
 /**
  * Turns of authenticated requests, by the time that they use the event loop until they wait for
@@ -15,10 +17,10 @@ const BEHIND_MS = 10;
  * requests do not make the turns of the event loop long.
  */
 export class RequestTurns {
-  readonly #turns: FairTurns;
+  readonly #turns: FairSlots;
 
   constructor(clock: Clock) {
-    this.#turns = new FairTurns(clock, (isAhead) =>
+    this.#turns = new FairSlots(clock, TURNS, (isAhead) =>
       longWork.shortTurn(isAhead ? AHEAD_MS : BEHIND_MS),
     );
   }
@@ -26,7 +28,7 @@ export class RequestTurns {
   /** Resolves when it is the turn of an account: immediately while the event loop is not busy. */
   next(account: string): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    void this.#turns.run(account, async () => {
+    void this.#turns.run({ account }, async () => {
       resolve();
       // Ticks run after all promise jobs: the request, until it waits for something.
       await new Promise<void>((done) => process.nextTick(done));

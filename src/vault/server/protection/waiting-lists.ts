@@ -1,9 +1,10 @@
 import type { FastifyReply } from "fastify";
 import { yieldToEventLoop, type Clock } from "../../../lib/clock.ts";
 import { errors } from "../errors.ts";
-import { isLive, type Credential } from "../store/credential.ts";
+import { FairSlots } from "../store/fair-slots.ts";
+import { isLive, partyOf, type Credential } from "../store/credential.ts";
 import { subjects } from "../store/subjects.ts";
-import type { Store, Transaction } from "../store/store.ts";
+import type { Party, Store, Transaction } from "../store/store.ts";
 import type { IncomingHttpHeaders } from "node:http";
 import { MAX_WAIT_SECONDS } from "../../../protocol/limits.ts";
 
@@ -16,9 +17,9 @@ declare module "fastify" {
 
 /**
  * Concurrent reads of lists that were woken: a change of many lists leaves the store to other
- * requests.
+ * requests. An account whose reads take long has some of them.
  */
-const CONCURRENT_READS = 4;
+const READING = { slots: 4, share: 2, busy: 3, busyMs: 50, fadingMs: 200 };
 
 /** The state of a list that a client has an entity tag of. */
 export interface ListState {
@@ -75,8 +76,7 @@ export class WaitingLists {
   readonly #wakes = new Set<() => void>();
   /** Waiting requests by account, and by the digest of their login. */
   readonly #waiting = new Map<string, number>();
-  readonly #readers: (() => void)[] = [];
-  #reading = 0;
+  readonly #readers: FairSlots;
   #total = 0;
   #released = false;
 
@@ -85,6 +85,7 @@ export class WaitingLists {
     this.#clock = clock;
     this.#limits = limits;
     this.#metric = metrics.waitingLists;
+    this.#readers = new FairSlots(clock, READING);
   }
 
   /**
@@ -96,7 +97,7 @@ export class WaitingLists {
     const { caller, reply, read } = request;
     const { headers } = reply.request;
     const waitMs = headers["if-none-match"] === undefined ? 0 : preferredWaitMs(headers);
-    if (waitMs === 0 || !this.#enter(caller)) return this.#store.readOne(read, caller.email);
+    if (waitMs === 0 || !this.#enter(caller)) return this.#store.readOne(read, partyOf(caller));
     reply.header("preference-applied", "wait");
     const from = this.#clock.monotonic();
     try {
@@ -120,13 +121,15 @@ export class WaitingLists {
         [...watched, subjects.credentials(caller.email)],
         wake.call,
       );
-      const { live, state } = await this.#inTurn(() =>
+      const party = partyOf(caller);
+      const { live, state } = await this.#inTurn(party, () =>
         this.#store.read(
           async (transaction) => ({
             live: await isLive(transaction, caller.credential, this.#clock.now()),
             state: await read(transaction),
           }),
-          caller.email,
+          // Apart from other reads of the account: they do not hold the turns of woken lists.
+          { ...party, account: `waiting ${party.account}` },
         ),
       );
       if (!live) throw errors.invalidAccessToken();
@@ -159,18 +162,14 @@ export class WaitingLists {
     }
   }
 
-  async #inTurn<T>(job: () => Promise<T>): Promise<T> {
-    if (this.#reading >= CONCURRENT_READS)
-      await new Promise<void>((resolve) => this.#readers.push(resolve));
-    else this.#reading += 1;
-    try {
-      return await job();
-    } finally {
-      await yieldToEventLoop();
-      const next = this.#readers.shift();
-      if (next) next();
-      else this.#reading -= 1;
-    }
+  #inTurn<T>(party: Party, read: () => Promise<T>): Promise<T> {
+    return this.#readers.run(party, async () => {
+      try {
+        return await read();
+      } finally {
+        await yieldToEventLoop();
+      }
+    });
   }
 
   #enter({ email, credential: { login } }: Waiter): boolean {

@@ -47,6 +47,7 @@ export async function requireFreeBytes(
 ): Promise<void> {
   const bytes = await store.read(
     async ({ usage, files }) => (await usage.of(owner)).bytes + (await files.stagedBytes(owner)),
+    { account: owner },
   );
   if (bytes > quotas.bytes) throw errors.quotaExceeded("bytes", quotas.bytes);
 }

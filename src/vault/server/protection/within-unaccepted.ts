@@ -10,9 +10,6 @@ import type { UnacceptedShares } from "../store/tables/sharing-tables.ts";
  */
 type Received = ReadonlyMap<string, UnacceptedShares>;
 
-/** Recipients whose amounts are read together, to save round trips. */
-const TOGETHER = 8;
-
 const NOTHING = { secrets: 0, bytes: 0 };
 
 /**
@@ -37,18 +34,20 @@ export async function withinUnaccepted<T>(
   change: () => Promise<T>,
 ): Promise<T> {
   const now = clock.now();
-  const receivedBy = async (email: string): Promise<Received> =>
-    new Map((await grants.unaccepted(email, now)).map((shares) => [shares.sender, shares]));
-  const ofAll = async (): Promise<Received[]> => {
-    const all: Received[] = [];
-    for (let start = 0; start < emails.length; start += TOGETHER)
-      all.push(...(await Promise.all(emails.slice(start, start + TOGETHER).map(receivedBy))));
-    return all;
+  const recipients = [...new Set(emails)];
+  const ofAll = async (): Promise<Map<string, Received>> => {
+    const shares = Map.groupBy(await grants.unaccepted(recipients, now), (each) => each.recipient);
+    return new Map(
+      recipients.map((email) => [
+        email,
+        new Map(shares.get(email)?.map((each) => [each.sender, each])),
+      ]),
+    );
   };
   const before = await ofAll();
   const result = await change();
-  for (const [index, after] of (await ofAll()).entries()) {
-    const known = before[index];
+  for (const [recipient, after] of await ofAll()) {
+    const known = before.get(recipient);
     for (const shares of after.values()) {
       const { sender, secrets, bytes } = shares;
       const former = known?.get(sender) ?? NOTHING;

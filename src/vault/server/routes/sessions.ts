@@ -63,15 +63,18 @@ async function startSession(
   identify(request, user.email);
   await request.trail?.begin();
   const former = sentSessionToken(request, context.appUrl());
-  return context.store.write(async (transaction) => {
-    await requireSamePassword(transaction, user);
-    if (former !== undefined) await transaction.sessions.remove(tokenDigest(former));
-    return openSession(
-      transaction,
-      { email: user.email, name: browserOf(request) },
-      context.clock.now(),
-    );
-  });
+  return context.store.write(
+    async (transaction) => {
+      await requireSamePassword(transaction, user);
+      if (former !== undefined) await transaction.sessions.remove(tokenDigest(former));
+      return openSession(
+        transaction,
+        { email: user.email, name: browserOf(request) },
+        context.clock.now(),
+      );
+    },
+    { account: user.email },
+  );
 }
 
 async function respondWithSession(
@@ -124,8 +127,9 @@ function passwordRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, sessionOperations.app_confirmation, async ({ body, request }) => {
     requireOwnOrigin(request.headers, context.appUrl());
     const email = await provenEmail(context, body.token);
-    const invitedBy = await context.store.read(({ grants }) =>
-      grants.inviters(email, MAX_INVITERS),
+    const invitedBy = await context.store.read(
+      ({ grants }) => grants.inviters(email, MAX_INVITERS),
+      { account: email },
     );
     return { email, invited_by: invitedBy };
   });

@@ -1,5 +1,6 @@
 import { scopeReaches } from "../../../protocol/parse-scope.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
 import { mayRead } from "../access/permission.ts";
 import { expiresAt, secretText } from "../secrets/secret-record.ts";
@@ -75,10 +76,11 @@ async function fittingCount(
 /** Reads the first of these records of a list; only their text stays in memory. */
 async function readPage(
   { store }: ListContext,
-  { email, scope }: Caller,
+  caller: Caller,
   ids: readonly string[],
   now: number,
 ): Promise<Page> {
+  const { email, scope } = caller;
   if (ids.length === 0) return { text: "", count: 0, ownLength: 0, until: Infinity, lengths: [] };
   const { count, accesses } = await store.read(async (transaction) => {
     const fitting = await fittingCount(transaction, ids);
@@ -86,7 +88,7 @@ async function readPage(
       count: fitting,
       accesses: await transaction.secrets.accessByIds(email, ids.slice(0, fitting), now),
     };
-  }, email);
+  }, partyOf(caller));
   const listed = accesses.filter(
     (access) => mayRead(access) && scopeReaches(scope, access.secret.name, access.latest.metadata),
   );
@@ -108,13 +110,14 @@ async function readPage(
 export async function openList(context: ListContext, caller: Caller): Promise<OpenedList> {
   const { store, clock } = context;
   const { email } = caller;
+  const reader = partyOf(caller);
   const now = clock.now();
   const { ids, revision } = await store.read(
     async ({ secrets, listRevisions }) => ({
       ids: await secrets.listIds(email, now),
       revision: (await listRevisions.of(email)).revision,
     }),
-    email,
+    reader,
   );
   let ownLength = 0;
   async function* pages(): AsyncGenerator<string, ListEnd> {
@@ -139,7 +142,7 @@ export async function openList(context: ListContext, caller: Caller): Promise<Op
     }
     const { revision: last } = await store.read(
       ({ listRevisions }) => listRevisions.of(email),
-      email,
+      reader,
     );
     return { consistent: last === revision, until };
   }

@@ -1,6 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { VersionRecord } from "../../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { partyOf } from "../store/credential.ts";
 import { chargedByLength } from "../protection/token-buckets.ts";
 import { requireRead } from "../access/permission.ts";
 import type { VaultContext } from "../context.ts";
@@ -35,7 +36,7 @@ async function* versionPages(
       return versions
         .filter(({ version }) => version <= upTo)
         .map((version) => versionRecord(found, version, now));
-    }, caller.email);
+    }, partyOf(caller));
     yield page;
     size.seen(page.map(({ metadata }) => JSON.stringify(metadata).length));
     after = page.length < atMost ? upTo : (page.at(-1)?.key_version ?? upTo);
@@ -55,7 +56,7 @@ export async function respondWithVersions(
   const now = context.clock.now();
   const { latest } = await context.store.read(
     (transaction) => findSecret(transaction, caller, address, now),
-    caller.email,
+    partyOf(caller),
   );
   const until = { upTo: latest.version, now };
   await context.openLists.enterStream(caller.email, reply);

@@ -1,4 +1,5 @@
 import type { Caller } from "../accounts/authenticate.ts";
+import { partyOf } from "../store/credential.ts";
 import { pickLinked, pickUnshared, type Candidates } from "../access/pick-secret.ts";
 import { requireReach } from "../access/permission.ts";
 import type { NamedAccess } from "../store/records.ts";
@@ -82,7 +83,7 @@ export function ownerOf(
     // turns of any account.
     const accessible = await store.readOne(
       ({ secrets }) => secrets.accessByName(caller.email, name, clock.now()),
-      caller.email,
+      partyOf(caller),
     );
     const owners = accessible
       .map(({ secret }) => secret.owner)

@@ -184,7 +184,9 @@ export async function protectLinked(
     return secretRecord({ ...found, secret: added.secret }, added.latest, now);
   };
   const named = address.family === "link" ? address.owner : caller.email;
-  return writeAs(context, caller, write, ownerOf(context, caller, address.name, named));
+  return writeAs(context, caller, write, {
+    ownerOf: ownerOf(context, caller, address.name, named),
+  });
 }
 
 /** @throws ServiceError `too_large`; sizes are counted in UTF-8 */

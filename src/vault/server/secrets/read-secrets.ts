@@ -1,5 +1,6 @@
 import type { ExposedSecret } from "../../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { partyOf } from "../store/credential.ts";
 import type { Envelope } from "../crypto/envelope.ts";
 import type { Secret, SecretVersion } from "../store/records.ts";
 import type { VaultContext } from "../context.ts";
@@ -30,7 +31,7 @@ async function findOwn(
   if (address.family !== "unshared") return undefined;
   const own = await store.readOne(
     ({ secrets }) => secrets.ownByName(caller.email, address.name, now),
-    caller.email,
+    partyOf(caller),
   );
   if (!own) return undefined;
   const { secret, latest } = pickSecret(
@@ -63,7 +64,7 @@ function findAny(
     const envelope = chosen && (await transaction.secrets.value(found.secret.id, chosen.version));
     if (!chosen || !envelope) throw errors.secretVersionNotFound();
     return { secret: found.secret, wanted: chosen, envelope };
-  }, caller.email);
+  }, partyOf(caller));
 }
 
 /**

@@ -95,5 +95,7 @@ export async function updateMetadata(
     await transaction.secrets.update(rescheduled);
     return versionRecord({ ...found, secret: rescheduled }, changed, now);
   };
-  return writeAs(context, caller, write, ownerOf(context, caller, update.name, update.owner));
+  return writeAs(context, caller, write, {
+    ownerOf: ownerOf(context, caller, update.name, update.owner),
+  });
 }

@@ -1,5 +1,6 @@
 import { requireUnlimited } from "../access/permission.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
+import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 
@@ -9,7 +10,7 @@ import { errors } from "../errors.ts";
  */
 export async function listBlocked({ store }: VaultContext, caller: Caller): Promise<string[]> {
   requireUnlimited(caller.scope);
-  return store.read(({ blockedSenders }) => blockedSenders.list(caller.email));
+  return store.read(({ blockedSenders }) => blockedSenders.list(caller.email), partyOf(caller));
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ListedShare } from "../../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { partyOf } from "../store/credential.ts";
 import { REFRESH_IDLE_MS } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
@@ -53,7 +54,7 @@ async function* sharePages(
       );
       const page = await transaction.grants.grantees(secret.id, from, PAGE_SIZE);
       return { grants: page, shares: await listed(transaction, caller, page, now) };
-    }, caller.email);
+    }, partyOf(caller));
     yield shares;
     after = grants.length < PAGE_SIZE ? undefined : grants.at(-1);
   } while (after);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Permission, ShareRecord } from "../../../protocol/responses.ts";
 import type { Recipients } from "../../../protocol/schemas/recipients.ts";
-import { type Caller, writeAs } from "../accounts/authenticate.ts";
+import { type Caller, writeWide } from "../accounts/authenticate.ts";
 import { chargeChanges } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
@@ -183,7 +183,7 @@ export async function share(
   request: ShareRequest,
   asked: AskedAddresses,
 ): Promise<ShareRecord[]> {
-  const { shared, invited } = await writeAs(context, caller, (transaction) =>
+  const { shared, invited } = await writeWide(context, caller, (transaction) =>
     grantAll(context, transaction, caller, request, asked),
   );
   if (invited.length > 0) context.mailer.wake();

@@ -1,6 +1,6 @@
 import type { UnshareRecord } from "../../../protocol/responses.ts";
 import type { Recipients } from "../../../protocol/schemas/recipients.ts";
-import { type Caller, writeAs } from "../accounts/authenticate.ts";
+import { type Caller, writeAs, writeWide } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
 import { candidates, forEachUniqueName, ownCandidates, ownerOf } from "../secrets/find-secret.ts";
@@ -43,7 +43,7 @@ export async function unshare(
   from: Recipients | undefined,
 ): Promise<UnshareRecord[]> {
   const now = context.clock.now();
-  return writeAs(context, caller, async (transaction) => {
+  return writeWide(context, caller, async (transaction) => {
     const unshared = await forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(
         await ownCandidates(transaction, caller, name, now),
@@ -78,5 +78,5 @@ export async function dismissShare(
     await transaction.grants.dismissShare(secret.id, caller.email);
     return secret.owner;
   };
-  return writeAs(context, caller, write, ownerOf(context, caller, name, owner));
+  return writeAs(context, caller, write, { ownerOf: ownerOf(context, caller, name, owner) });
 }

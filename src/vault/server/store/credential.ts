@@ -1,4 +1,4 @@
-import type { Transaction } from "./store.ts";
+import type { Party, Transaction } from "./store.ts";
 
 /** The access token or session that authenticated a request. */
 export interface Credential {
@@ -42,4 +42,12 @@ export async function isLive(
   now: number,
 ): Promise<boolean> {
   return (await findLive(transaction, credential, now)) !== undefined;
+}
+
+/** Returns the party that reads and writes for a caller. */
+export function partyOf(caller: {
+  readonly email: string;
+  readonly credential: Credential;
+}): Party {
+  return { account: caller.email, login: caller.credential.login };
 }

@@ -42,15 +42,31 @@ export interface Transaction {
   readonly settings: SettingTable;
 }
 
-/** The account that writes: a store is fair among accounts. */
-export interface Writer {
+/** The reader or writer: a store is fair among accounts, and among the logins of each. */
+export interface Party {
+  /** Email, or a name for others, such as a network. */
   readonly account: string;
+  /** Digest of a credential, for example; work without one takes the turns of one login. */
+  readonly login?: string | undefined;
+}
+
+/** The party that writes. */
+export interface Writer extends Party {
   /**
    * Returns the account whose data the write changes, when it may be another one. It is not needed
    * for the write to be correct.
    */
   readonly ownerOf?: (() => Promise<string | undefined>) | undefined;
+  /**
+   * The write reads and changes grants of one owner's secrets to many accounts. Such writes follow
+   * each other. They are correct on one snapshot: all else that changes the same secrets changes a
+   * row that they change, such as the usage of the owner.
+   */
+  readonly wide?: boolean | undefined;
 }
+
+/** The server itself, with work that no account causes. */
+export const server: Party = { account: "" };
 
 /** The writer of work that no request waits for, such as removing what is retired. */
 export const background: Writer = { account: "background" };
@@ -67,18 +83,18 @@ export interface Store extends AsyncDisposable {
   /**
    * Commits when `work` resolves; rolls back, and rejects with its error, when it rejects. A
    * committed write survives a crash.
-   * @param writer omitted for short writes of the server, such as a login
+   * @param writer omitted for short writes of the server
    */
   write<T>(work: (transaction: Transaction) => Promise<T>, writer?: Writer): Promise<T>;
   /**
    * Runs `work` on one consistent snapshot, without writing.
-   * @param account that reads, or the digest of its credential; omitted for reads of the server
+   * @param reader omitted for reads of the server
    */
-  read<T>(work: (transaction: Transaction) => Promise<T>, account?: string): Promise<T>;
+  read<T>(work: (transaction: Transaction) => Promise<T>, reader?: Party): Promise<T>;
   /**
    * Runs `work`, of one statement at most, without the statements that begin and end a transaction.
    */
-  readOne<T>(work: (transaction: Transaction) => Promise<T>, account?: string): Promise<T>;
+  readOne<T>(work: (transaction: Transaction) => Promise<T>, reader?: Party): Promise<T>;
   /**
    * Changes that this process committed and, after `listen`, changes of other processes with the
    * same database.

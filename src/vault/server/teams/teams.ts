@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { TeamRecord } from "../../../protocol/responses.ts";
 import { requireUnlimited } from "../access/permission.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
+import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { Team } from "../store/records.ts";
@@ -171,12 +172,15 @@ function itemOf({ groupId, creator, member }: Membership): NestedItem {
 
 async function* memberPages(
   { store }: VaultContext,
-  { email }: Caller,
+  caller: Caller,
 ): AsyncGenerator<NestedItem[], void> {
   let after: Membership | undefined;
   do {
     const from = after;
-    const page = await store.read(({ teams }) => teams.list(email, from, PAGE_SIZE), email);
+    const page = await store.read(
+      ({ teams }) => teams.list(caller.email, from, PAGE_SIZE),
+      partyOf(caller),
+    );
     yield page.map(itemOf);
     after = page.length < PAGE_SIZE ? undefined : page.at(-1);
   } while (after);

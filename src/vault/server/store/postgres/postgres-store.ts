@@ -12,17 +12,12 @@ import {
 } from "./postgres-failure.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
-import { StoreUnavailableError } from "../store.ts";
+import { server, StoreUnavailableError } from "../store.ts";
 import { PostgresChanges } from "./postgres-changes.ts";
-import { accountLock, StoreTurns } from "./store-turns.ts";
+import { accountLock, CONNECTIONS, StoreTurns } from "./store-turns.ts";
 import type { RowMacs } from "../row-macs.ts";
-import type { Store, Transaction, Writer } from "../store.ts";
+import type { Party, Store, Transaction, Writer } from "../store.ts";
 
-/**
- * Maximum connections of one process; the server's `max_connections` (default 100) is shared by all
- * replicas.
- */
-const CONNECTIONS = 10;
 /** Maximum wait for a new or a free connection, in milliseconds. */
 const CONNECT_MS = 10_000;
 
@@ -47,16 +42,23 @@ const SESSION = "SET enable_seqscan = off; SET jit = off";
 const READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 // The lock precedes the snapshot: an exclusive write sees all other writes.
 const WRITE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN ROW EXCLUSIVE MODE";
+// Where all conflicts are of rows that both change: it has none with writes that read its rows.
+const WRITE_WIDE =
+  "BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE write_turns IN ROW EXCLUSIVE MODE";
 const WRITE_EXCLUSIVE =
   "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN EXCLUSIVE MODE";
 
 /**
- * Number of conflicts after which a write runs exclusively and cannot conflict. On two cores with 8
- * to 40 writers this was faster than five attempts, and a write of many rows (a sweep) still
- * completes.
+ * Number of conflicts after which a write waits for other writes of this process that met as many:
+ * mostly writes of many rows conflict, and with each other.
  */
-const SHARED_ATTEMPTS = 2;
-const ATTEMPTS = 4;
+const SHARED_ATTEMPTS = 1;
+/**
+ * Number of conflicts after which a write runs exclusively and cannot conflict: all other writes
+ * wait for it, and a write of many rows (a sweep) still completes.
+ */
+const EXCLUSIVE_FROM = 4;
+const ATTEMPTS = 6;
 
 /** Tables with sealed bytes. */
 const SEALED_TABLES = "secret_versions, file_versions, file_chunks";
@@ -134,26 +136,26 @@ class PostgresStore implements Store {
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>, writer?: Writer): Promise<T> {
+    const shared = writer?.wide === true ? WRITE_WIDE : WRITE;
     const write = (owner?: string): Promise<T> =>
       this.#attempt((conflicts) => {
-        if (conflicts < SHARED_ATTEMPTS) return this.#transact(WRITE, work, owner);
-        return this.#turns.alone(writer?.account ?? "", () =>
-          this.#transact(WRITE_EXCLUSIVE, work, owner),
-        );
+        if (conflicts < SHARED_ATTEMPTS) return this.#transact(shared, work, owner);
+        const begin = conflicts < EXCLUSIVE_FROM ? shared : WRITE_EXCLUSIVE;
+        return this.#turns.alone(writer?.account ?? "", () => this.#transact(begin, work, owner));
       });
-    return writer ? this.#turns.run(writer, write) : write();
+    return writer ? this.#turns.run(writer, write) : this.#turns.server(write);
   }
 
-  read<T>(work: (transaction: Transaction) => Promise<T>, account = ""): Promise<T> {
-    return this.#inTurn(() => this.#transact(READ, work), account);
+  read<T>(work: (transaction: Transaction) => Promise<T>, reader = server): Promise<T> {
+    return this.#inTurn(() => this.#transact(READ, work), reader);
   }
 
-  readOne<T>(work: (transaction: Transaction) => Promise<T>, account = ""): Promise<T> {
-    return this.#inTurn(() => this.#transact(undefined, work), account);
+  readOne<T>(work: (transaction: Transaction) => Promise<T>, reader = server): Promise<T> {
+    return this.#inTurn(() => this.#transact(undefined, work), reader);
   }
 
-  #inTurn<T>(read: () => Promise<T>, account: string): Promise<T> {
-    return this.#turns.read(account, () => this.#attempt(read));
+  #inTurn<T>(read: () => Promise<T>, reader: Party): Promise<T> {
+    return this.#turns.read(reader, () => this.#attempt(read));
   }
 
   async #attempt<T>(transact: (conflicts: number) => Promise<T>): Promise<T> {
@@ -182,7 +184,7 @@ class PostgresStore implements Store {
     const client = await this.#connect();
     const connection = new PostgresConnection(client, () => (this.#wiped = true));
     const changed = new Set<string>();
-    const lock = owner === undefined ? undefined : accountLock(owner);
+    const lock = owner === undefined ? undefined : accountLock(owner, begin === WRITE_WIDE);
     // Sent together with the first statement of the work. If this fails, that statement fails too.
     // The lock precedes the snapshot.
     const first = [lock?.take, begin]

@@ -2,15 +2,15 @@ import { expect, test } from "vitest";
 import { failureOf } from "../../../../../test/lab/assertions/failure-of.ts";
 import { VirtualClock } from "../../../../../test/lab/clock/virtual-clock.ts";
 import { StoreUnavailableError } from "../store.ts";
-import { accountLock, StoreTurns } from "./store-turns.ts";
+import { accountLock, CONNECTIONS, StoreTurns } from "./store-turns.ts";
 
 /** Writes that end when asked to, by name in the order in which they started. */
 function startWrites(clock = new VirtualClock()) {
   const turns = new StoreTurns(clock);
   const started: string[] = [];
   const ends = new Map<string, () => void>();
-  const write = (name: string, account: string, owner = account): Promise<void> =>
-    turns.run({ account, ownerOf: async () => owner }, () => {
+  const write = (name: string, account: string, owner = account, wide = false): Promise<void> =>
+    turns.run({ account, ownerOf: async () => owner, wide }, () => {
       started.push(name);
       const { promise, resolve } = Promise.withResolvers<void>();
       ends.set(name, resolve);
@@ -47,6 +47,19 @@ test("an account that writes the data of many others has two writes in turn at a
   expect(started).toEqual(["of ann", "of bob", "own"]);
   for (const name of ["of ann", "of bob", "own", "of eve", "of dan"]) await end(name);
   await Promise.all(all);
+});
+
+test("wide writes follow each other, and other writes pass them", async () => {
+  const { started, write, end } = startWrites();
+  const all = ["ann", "bob", "eve"].map((account) =>
+    write(`of ${account}`, account, account, true),
+  );
+  all.push(write("narrow", "dan"));
+  await settled();
+  expect(started.toSorted()).toEqual(["narrow", "of ann"]);
+  for (const name of ["of ann", "of bob", "of eve", "narrow"]) await end(name);
+  await Promise.all(all);
+  expect(started.slice(2)).toEqual(["of bob", "of eve"]);
 });
 
 test("a write whose turn does not come in ten seconds is unavailable and leaves the queue", async () => {
@@ -101,12 +114,12 @@ test.each(["reads", "writes"])(
         return clock.sleep(100);
       };
       return kind === "reads"
-        ? turns.read(account, work)
+        ? turns.read({ account }, work)
         : turns.run({ account, ownerOf: async () => `${account} ${started.length}` }, work);
     };
     const accounts = ["a", "b", "c", "d"];
     const all = [1, 2, 3, 4].flatMap(() => accounts.map(start));
-    await clock.advance(150);
+    await clock.advance(350);
     all.push(start("eve"));
     await settled();
     expect(started.at(-1)).toBe("eve");
@@ -114,6 +127,41 @@ test.each(["reads", "writes"])(
     await Promise.all(all);
   },
 );
+
+test("reads, writes and the server's writes leave a connection of the pool free", async () => {
+  const clock = new VirtualClock();
+  const turns = new StoreTurns(clock);
+  const running = { now: 0, most: 0 };
+  const work = async (): Promise<void> => {
+    running.now += 1;
+    running.most = Math.max(running.most, running.now);
+    await clock.sleep(100);
+    running.now -= 1;
+  };
+  const all = Array.from({ length: 20 }, (_, index) => `account ${index}`).flatMap((account) => [
+    turns.read({ account }, work),
+    turns.run({ account }, work),
+    turns.server(work),
+  ]);
+  await clock.advance(5_000);
+  await Promise.all(all);
+  expect(running.most).toBe(CONNECTIONS - 1);
+});
+
+test("a read of one login of an account passes the queue of another login", async () => {
+  const clock = new VirtualClock();
+  const turns = new StoreTurns(clock);
+  const ended: string[] = [];
+  const read = async (login: string): Promise<void> => {
+    await turns.read({ account: "ann", login }, () => clock.sleep(100));
+    ended.push(login);
+  };
+  const all = [...Array.from({ length: 20 }, () => read("many")), read("few")];
+  await clock.advance(250);
+  expect(ended).toContain("few");
+  await clock.advance(5_000);
+  await Promise.all(all);
+});
 
 test("the lock of an account has the same key in every process", () => {
   expect(accountLock("ann@example.com")).toEqual(accountLock("ann@example.com"));

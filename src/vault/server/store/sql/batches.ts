@@ -4,10 +4,11 @@ const SIZES = [128, 16, 4, 1];
 /**
  * Splits values into batches of few different sizes, one statement each: a statement per value
  * would cost a round trip each.
+ * @param most values of a statement that takes long for each
  */
-export function* batches<T>(values: readonly T[]): Generator<readonly T[]> {
+export function* batches<T>(values: readonly T[], most = Infinity): Generator<readonly T[]> {
   let start = 0;
-  for (const size of SIZES) {
+  for (const size of SIZES.filter((each) => each <= most)) {
     for (; values.length - start >= size; start += size) yield values.slice(start, start + size);
   }
 }

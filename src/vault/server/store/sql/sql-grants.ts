@@ -1,4 +1,4 @@
-import { IS_ACQUAINTED, RECIPIENTS, UNACCEPTED } from "./unaccepted-sql.ts";
+import { IS_ACQUAINTED, RECIPIENTS, unacceptedSql } from "./unaccepted-sql.ts";
 import { batches, repeated } from "./batches.ts";
 import { evidenceOf, KINDS, moving, recipientFields, tableOf } from "./sql-grant-seals.ts";
 import { permissionColumns, permissionOf } from "./permission-columns.ts";
@@ -26,6 +26,9 @@ const INVITERS = `
 
 const COUNT = `SELECT (SELECT count(*) FROM person_grants WHERE secret_id = ?1)
   + (SELECT count(*) FROM team_grants WHERE secret_id = ?1) AS count`;
+
+/** Recipients of one statement, each of whom may have received thousands of secrets. */
+const RECIPIENTS_TOGETHER = 16;
 
 function nameOf(grantee: Grantee): string {
   return grantee.kind === "team" ? grantee.groupId : grantee.email;
@@ -63,9 +66,12 @@ function grantsTo(
     async recipients(secretId) {
       return (await db.all(RECIPIENTS, secretId)).map((row) => row.text("email"));
     },
-    async unaccepted(email, now) {
-      const rows = await db.all(UNACCEPTED, email, now);
-      return rows.map((row) => ({
+    async unaccepted(emails, now) {
+      const all = Array.from(batches(emails, RECIPIENTS_TOGETHER), (batch) =>
+        db.all(unacceptedSql(batch.length), now, ...batch),
+      );
+      return (await Promise.all(all)).flat().map((row) => ({
+        recipient: row.text("recipient"),
         sender: row.text("sender"),
         blocked: row.boolean("blocked"),
         secrets: row.number("secrets"),

@@ -6,7 +6,7 @@ import { TransactionTurns } from "./transaction-turns.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { ChangeFeed, subjectKey } from "../change-feed.ts";
 import type { RowMacs } from "../row-macs.ts";
-import type { Store, Transaction, Writer } from "../store.ts";
+import { server, type Party, type Store, type Transaction, type Writer } from "../store.ts";
 
 export interface SqliteStoreOptions {
   /** Clock of the backoff between attempts: real time, even when the server's clock is virtual. */
@@ -47,22 +47,21 @@ export class SqliteStore implements Store {
     });
   }
 
-  write<T>(work: (transaction: Transaction) => Promise<T>, writer?: Writer): Promise<T> {
+  write<T>(work: (transaction: Transaction) => Promise<T>, writer: Writer = server): Promise<T> {
     const publish = (changed: ReadonlySet<string>): void =>
       this.changes.publish([...changed].map(subjectKey));
     // An attempt that finds the file busy has been rolled back.
-    const account = writer?.account ?? "";
-    return this.#writes.run(account, () =>
-      this.#writer.transact("BEGIN IMMEDIATE", work, account, publish),
+    return this.#writes.run(writer, () =>
+      this.#writer.transact("BEGIN IMMEDIATE", work, writer, publish),
     );
   }
 
-  read<T>(work: (transaction: Transaction) => Promise<T>, account?: string): Promise<T> {
-    return this.#reader.transact("BEGIN DEFERRED", work, account);
+  read<T>(work: (transaction: Transaction) => Promise<T>, reader?: Party): Promise<T> {
+    return this.#reader.transact("BEGIN DEFERRED", work, reader);
   }
 
-  readOne<T>(work: (transaction: Transaction) => Promise<T>, account?: string): Promise<T> {
-    return this.#reader.single(work, account);
+  readOne<T>(work: (transaction: Transaction) => Promise<T>, reader?: Party): Promise<T> {
+    return this.#reader.single(work, reader);
   }
 
   /** Runs a job on the writing connection while no transaction reads. */

@@ -1,10 +1,13 @@
 import type { Clock } from "../../../../lib/clock.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import type { RowMacs } from "../row-macs.ts";
-import type { Transaction } from "../store.ts";
-import { FairTurns } from "../fair-turns.ts";
+import { server, type Party, type Transaction } from "../store.ts";
+import { FairSlots } from "../fair-slots.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteFailure } from "./sqlite-failure.ts";
+
+/** One transaction at a time: how much an account has used always counts. */
+export const ONE_AT_A_TIME = { slots: 1, share: 1, busy: 1, busyMs: 0, fadingMs: 1 };
 
 /** One connection with transactions that take turns, fair among accounts. */
 export class TransactionTurns {
@@ -14,11 +17,11 @@ export class TransactionTurns {
   readonly #changed = new Set<string>();
   /** Secrets whose lists the current transaction has touched. */
   readonly #touched = new Set<string>();
-  readonly #turns: FairTurns;
+  readonly #turns: FairSlots;
 
   constructor(connection: SqliteConnection, clock: Clock, macs?: RowMacs) {
     this.#connection = connection;
-    this.#turns = new FairTurns(clock);
+    this.#turns = new FairSlots(clock, ONE_AT_A_TIME);
     this.#transaction = sqlTransaction(
       connection,
       (subject) => this.#changed.add(subject),
@@ -27,9 +30,9 @@ export class TransactionTurns {
     );
   }
 
-  /** Runs a job in a turn of an account, by default of the server. */
-  run<T>(job: (connection: SqliteConnection) => T | Promise<T>, account = ""): Promise<T> {
-    return this.#turns.run(account, async () => {
+  /** Runs a job in a turn of a party. */
+  run<T>(job: (connection: SqliteConnection) => T | Promise<T>, party = server): Promise<T> {
+    return this.#turns.run(party, async () => {
       try {
         return await job(this.#connection);
       } catch (error) {
@@ -45,18 +48,18 @@ export class TransactionTurns {
   }
 
   /** Runs a read of one statement: it is a transaction by itself. */
-  single<T>(work: (transaction: Transaction) => Promise<T>, account?: string): Promise<T> {
+  single<T>(work: (transaction: Transaction) => Promise<T>, party?: Party): Promise<T> {
     return this.run((connection) => {
       connection.begin();
       return work(this.#transaction);
-    }, account);
+    }, party);
   }
 
   /** @param committed called with the subjects that the transaction changed */
   transact<T>(
     begin: string,
     work: (transaction: Transaction) => Promise<T>,
-    account?: string,
+    party?: Party,
     committed: (changed: ReadonlySet<string>) => void = () => undefined,
   ): Promise<T> {
     return this.run(async (connection) => {
@@ -73,6 +76,6 @@ export class TransactionTurns {
         connection.rollback();
         throw error;
       }
-    }, account);
+    }, party);
   }
 }

@@ -10,7 +10,7 @@ test("writes that arrived with a rejected one are rejected without an attempt", 
   const attempts = [0, 0, 0];
   const write = (index: number): Promise<unknown> =>
     queue
-      .run(`account ${index}`, async () => {
+      .run({ account: `account ${index}` }, async () => {
         attempts[index]! += 1;
         if (busy) throw new BusyFileError();
         return "written";
@@ -29,9 +29,9 @@ test("writes that arrived with a rejected one are rejected without an attempt", 
 test("a long write of this process does not make the next one fail sooner", async () => {
   const clock = new VirtualClock();
   const queue = new WriteQueue({ clock, random: () => 0.5 });
-  const long = queue.run("a", () => clock.sleep(20_000));
+  const long = queue.run({ account: "a" }, () => clock.sleep(20_000));
   let busy = true;
-  const next = queue.run("b", async () => {
+  const next = queue.run({ account: "b" }, async () => {
     if (busy) throw new BusyFileError();
     return "written";
   });

@@ -1,7 +1,9 @@
 import { Backoff } from "../../../../lib/backoff.ts";
 import type { Clock } from "../../../../lib/clock.ts";
 import type { Random } from "../../../../lib/random.ts";
-import { FairTurns } from "../fair-turns.ts";
+import { FairSlots } from "../fair-slots.ts";
+import type { Party } from "../store.ts";
+import { ONE_AT_A_TIME } from "./transaction-turns.ts";
 import { BusyFileError } from "./sqlite-failure.ts";
 
 /** Maximum time that a write waits for writes of other processes, in milliseconds. */
@@ -14,25 +16,24 @@ const MAX_WAIT_MS = 10_000;
 export class WriteQueue {
   readonly #clock: Clock;
   readonly #backoff: Backoff;
-  readonly #turns: FairTurns;
+  readonly #turns: FairSlots;
   /** Time of the first of the attempts that have failed since the last success. */
   #busySince = Infinity;
 
   constructor({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
     this.#clock = clock;
     this.#backoff = new Backoff({ baseMs: 20, maxMs: 250 }, random);
-    this.#turns = new FairTurns(clock);
+    this.#turns = new FairSlots(clock, ONE_AT_A_TIME);
   }
 
   /**
-   * @param account that writes
    * @param attempt rejects with `BusyFileError` while another process writes, and is then called
    * again
    * @throws BusyFileError when the file has been busy for ten seconds since the write arrived
    */
-  run<T>(account: string, attempt: () => Promise<T>): Promise<T> {
+  run<T>(writer: Party, attempt: () => Promise<T>): Promise<T> {
     const arrivedAt = this.#clock.monotonic();
-    return this.#turns.run(account, () => this.#attempt(arrivedAt, attempt));
+    return this.#turns.run(writer, () => this.#attempt(arrivedAt, attempt));
   }
 
   /** Milliseconds that a write can still wait; all of them while the file is not busy. */

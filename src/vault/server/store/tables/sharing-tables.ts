@@ -3,6 +3,7 @@ import type { Grant, Grantee, NamedAccess, Recipient, SecretIdentity, Team } fro
 
 /** Amounts that one sender has shared with a recipient who has not accepted the sender. */
 export interface UnacceptedShares {
+  readonly recipient: string;
   readonly sender: string;
   readonly blocked: boolean;
   readonly secrets: number;
@@ -55,11 +56,11 @@ export interface GrantTable {
    */
   inviters(email: string, atMost: number): Promise<string[]>;
   /**
-   * Returns what an address has received from each sender whom it has not accepted: it shares no
-   * secret with the sender, directly or with a team of which the sender is a member, and has
-   * created no such team.
+   * Returns what each of these addresses has received from each sender whom it has not accepted: it
+   * shares no secret with the sender, directly or with a team of which the sender is a member, and
+   * has created no such team.
    */
-  unaccepted(email: string, now: number): Promise<UnacceptedShares[]>;
+  unaccepted(emails: readonly string[], now: number): Promise<UnacceptedShares[]>;
   /**
    * Reports whether an address has accepted a user (`unaccepted`), the user shares with it
    * directly, or both are members of a team that the user did not create.
