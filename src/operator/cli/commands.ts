@@ -1,5 +1,5 @@
-import { Command, InvalidArgumentError } from "commander";
-import { addAccountOption, addFormatOption } from "../../command-line/options.ts";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { ACCOUNT_VARIABLE, accountDirectory, addFormatOption } from "../../command-line/options.ts";
 import {
   API_GROUP,
   type Kind,
@@ -71,11 +71,31 @@ function syncCommand(): Command {
 }
 
 function planCommand(): Command {
-  return addManifestOptions(addFormatOption(addAccountOption(new Command("plan"))))
+  return addManifestOptions(new Command("plan"))
     .description(
-      `Check manifests before they are applied, and print what would be written where: names and versions, never values. Each problem is printed as FILE:LINE: message, and the exit code is then ${HAS_PROBLEMS}. Uses the account of vaultsync login.`,
+      `Check manifests before they are applied, and print what would be written where: names and versions, never values. Each problem is printed as FILE:LINE: message, and the exit code is then ${HAS_PROBLEMS}. Uses the accounts of vaultsync login.`,
+    )
+    .addOption(
+      new Option(
+        "--account <path...>",
+        "files of logins, and directories with such files; each connection is compared with the list of its account",
+      )
+        .env(ACCOUNT_VARIABLE)
+        .default(accountDirectory()),
+    )
+    .addOption(
+      new Option(
+        "-o, --output <format>",
+        "output format; github: annotations of a pull request, sarif: a log for code scanning",
+      )
+        .choices(["table", "json", "yaml", "github", "sarif"])
+        .default("table"),
     )
     .option("--offline", "do not compare the references with the vault")
+    .option(
+      "--strict",
+      `exit code ${HAS_PROBLEMS} also if references or an access were not checked`,
+    )
     .option(
       "--allowed-secret-types <types>",
       "value of this flag of the operator: comma-separated types of Secrets in addition to the default ones",

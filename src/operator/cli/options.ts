@@ -36,7 +36,10 @@ export function addAllNamespacesOption(command: Command): Command {
 /** Adds the options that select manifests. */
 export function addManifestOptions(command: Command): Command {
   return command
-    .requiredOption("-f, --filename <path...>", "files and directories of manifests")
+    .requiredOption(
+      "-f, --filename <path...>",
+      "files and directories of manifests; - is standard input",
+    )
     .option("-n, --namespace <name>", "namespace of objects without one", "default");
 }
 

@@ -12,7 +12,7 @@ import type { Candidate, Resolution } from "../../sync/resolve.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { checkTemplate } from "../../template/check-template.ts";
-import { type Problem, problemAt } from "../manifests.ts";
+import { type Problem, problemAt } from "../manifests/manifest.ts";
 import { type PlannedConnection, type PlannedResource, pathOf } from "./planned-resource.ts";
 import { type ResolvedResource, unread } from "./resolve-references.ts";
 
