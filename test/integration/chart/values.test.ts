@@ -279,6 +279,12 @@ test.each<[string, Effect[1], string, Release?]>([
     "loud",
     "at '/flags/logLevel': value must be one of 'debug', 'info', 'warn', 'error'",
   ],
+  ["flags.shards", 0, "at '/flags/shards': minimum: got 0, want 1"],
+  ["flags.concurrency", 257, "at '/flags/concurrency': maximum: got 257, want 256"],
+  ["flags.vaultHosts", ["https://vault"], "'https://vault' does not match pattern"],
+  ["flags.allowedSecretTypes", ["helm.sh/release.v1"], "at '/flags/allowedSecretTypes/0': 'not'"],
+  ["flags.resync", "5s", "at '/flags/resync': '5s' does not match pattern"],
+  ["flags.keepVersions", 0, "at '/flags/keepVersions': minimum: got 0, want 1", vaultRelease],
   ["flags.namespaces", "shop", "at '/flags': additional properties 'namespaces' not allowed"],
   [
     "networkPolicy.egressPorts",
