@@ -50,7 +50,7 @@ function explained(error: unknown, { host }: URL): unknown {
     );
   if (isKubeError(error, "Forbidden"))
     return new Error(
-      `${error.message}: request the permission to get, list and watch vaultsync.dev resources, or use --namespace`,
+      `${error.message}: request the permission to ${error.operation}, or select a namespace with --namespace`,
     );
   if (isKubeError(error, "Unauthorized"))
     return new Error(`${host} rejected the credentials: log in to the cluster again`);
