@@ -54,7 +54,7 @@ export function referencesOf(
           ok && resource.connection.kind === connection.kind && resource.connection.name === name,
       )
       .flatMap(({ resource, user }) =>
-        resource.items.map(({ source: name, owner }) => ({ source: name, owner, user })),
+        resource.items.map((item) => ({ source: item.source, owner: item.owner, user })),
       );
   const items = itemsOf(secretSource(), secrets);
   const fileItems = itemsOf(fileSource, files);

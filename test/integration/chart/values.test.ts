@@ -192,13 +192,14 @@ describe.each<[string, Release, readonly Effect[]]>([
   });
 });
 
+const account = (name: string): RegExp =>
+  new RegExp(`kind: ServiceAccount\\n +name: ${name}\\n`, "gu");
+
 test("everything that names the ServiceAccount has its name, in a namespaced release as well", async () => {
   for (const namespaces of [[], ["shop"]]) {
     const values = [...set("serviceAccount.name", "syncer"), ...set("namespaces", namespaces)];
     const rendered = await helm.template(operatorRelease, values);
     const byDefault = await helm.template(operatorRelease, set("namespaces", namespaces));
-    const account = (name: string): RegExp =>
-      new RegExp(`kind: ServiceAccount\\n +name: ${name}\\n`, "gu");
     const uses = byDefault.match(account("vaultsync"))?.length ?? 0;
     expect(uses).toBeGreaterThan(1);
     expect(rendered.match(account("syncer"))).toHaveLength(uses);
