@@ -7,25 +7,21 @@ export interface AccountFlags {
   readonly account: string;
 }
 
-/**
- * Returns the default file of the login: `vaultsync/account.json` in the user's directory for
- * configurations.
- */
-function defaultAccountFile(): string {
+/** Returns the directory of the logins: `vaultsync` in the user's directory for configurations. */
+export function accountDirectory(): string {
   const base = process.env["XDG_CONFIG_HOME"];
-  return join(
-    base === undefined || base === "" ? join(homedir(), ".config") : base,
-    "vaultsync",
-    "account.json",
-  );
+  return join(base === undefined || base === "" ? join(homedir(), ".config") : base, "vaultsync");
 }
+
+/** Variable with the file of the login. */
+export const ACCOUNT_VARIABLE = "VAULTSYNC_ACCOUNT";
 
 /** Adds the option that selects a login. */
 export function addAccountOption(command: Command): Command {
   return command.addOption(
     new Option("--account <file>", "file of the login")
-      .env("VAULTSYNC_ACCOUNT")
-      .default(defaultAccountFile()),
+      .env(ACCOUNT_VARIABLE)
+      .default(join(accountDirectory(), "account.json")),
   );
 }
 

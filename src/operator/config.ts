@@ -1,33 +1,46 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 import { secretType } from "./api/vault-secret.ts";
-import { namespaceNames } from "./namespace-list.ts";
+import { namespaceName, namespaceNames } from "./namespace-list.ts";
 
 const listen = z.object({ host: z.string(), port: z.int().min(0).max(65_535) });
+
+/** Returns the schema of a whole number, with one message for everything that it is not. */
+function wholeNumber(least: number, most?: number): z.ZodInt {
+  const message = `expected a whole number ${most === undefined ? `of at least ${least}` : `from ${least} to ${most}`}`;
+  const number = z.int(message).min(least, message);
+  return most === undefined ? number : number.max(most, message);
+}
+
+const path = z.string().min(1, "expected the path of a file").optional();
+
+/** Names with an optional `*.` before them; a URL spells a name without its final dot. */
+const HOST = /^(\*\.)?[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?)*$/iu;
+
+const vaultHost = z
+  .string()
+  .refine(
+    (host) => HOST.test(host) || isIP(host) !== 0,
+    "expected hosts such as vault.example.com, *.example.com or 192.0.2.1, without https:// and without a port",
+  );
 
 /** All settings of the operator; `vaultsync operator --help` describes them. */
 export const operatorFlags = z
   .object({
-    kubeconfig: z.string().min(1).optional(),
-    namespace: z.string().min(1).optional(),
+    kubeconfig: path,
+    namespace: namespaceName.optional(),
     namespaces: namespaceNames.optional(),
-    namespacesFile: z.string().min(1).optional(),
+    namespacesFile: path,
     targetWatch: z.enum(["on", "off"]).default("on"),
     leaderElect: z.boolean().default(true),
-    shards: z.int().min(1).max(64).default(1),
+    shards: wholeNumber(1, 64).default(1),
     listen: listen.default({ host: "0.0.0.0", port: 8080 }),
     allowHttp: z.boolean().default(false),
-    vaultHosts: z.array(z.string().min(1)).min(1).optional(),
+    vaultHosts: z.array(vaultHost).min(1).optional(),
     allowedSecretTypes: z.array(secretType).default([]),
-    valueCacheBytes: z
-      .int()
-      .min(0)
-      .default(16 * 1024 * 1024),
-    maxListBytes: z
-      .int()
-      .min(1024)
-      .max(256 * 1024 * 1024)
-      .default(16 * 1024 * 1024),
-    concurrency: z.int().min(1).max(256).default(32),
+    valueCacheBytes: wholeNumber(0).default(16 * 1024 * 1024),
+    maxListBytes: wholeNumber(1024, 256 * 1024 * 1024).default(16 * 1024 * 1024),
+    concurrency: wholeNumber(1, 256).default(32),
     restartWindow: z
       .int()
       .refine((ms) => ms >= 1_000 && ms <= 3_600_000, "expected 1s to 1h")

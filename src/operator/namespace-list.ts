@@ -3,14 +3,15 @@ import type { Clock } from "../lib/clock.ts";
 import { codeOf } from "../lib/error-code.ts";
 import type { Logger } from "../lib/logger.ts";
 
+const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
 /** The name of a namespace, as the API server accepts it (RFC 1123). */
-const namespaceName = z
-  .string()
-  .max(63)
-  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "expected the name of a namespace");
+export const namespaceName = z.string().regex(NAME, "expected the name of a namespace");
 
 /** The names of the namespaces that the operator serves. */
-export const namespaceNames = z.array(namespaceName).min(1);
+export const namespaceNames = z
+  .array(z.string().regex(NAME, "expected names of namespaces"))
+  .min(1);
 
 /**
  * Reads the file with the names. @throws Error when it cannot be read, or names no namespace, or

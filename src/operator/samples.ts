@@ -65,27 +65,32 @@ export function operatorSamples({
 
 const readyLabels = { True: "true", False: "false", Unknown: "unknown" } as const;
 
-/** Counts the resources of one kind by their condition Ready. */
+/** Counts the resources of one kind by namespace and condition Ready. */
 function resourceSamples(store: ReadonlyStore<KubeObject> | undefined): ResourceSample[] {
   const samples = new Map<string, ResourceSample>();
-  for (const { kind, status } of store?.values() ?? []) {
+  for (const { kind, metadata, status } of store?.values() ?? []) {
     const condition = readyIn(status);
     // Anyone who may write a status can invent a reason; each would be a series.
     const reason =
       condition !== undefined && Object.hasOwn(reasons, condition.reason) ? condition.reason : "";
     const ready = readyLabels[condition?.status ?? "Unknown"];
-    const key = `${ready} ${reason}`;
-    samples.set(key, { kind, ready, reason, count: (samples.get(key)?.count ?? 0) + 1 });
+    const namespace = metadata.namespace ?? "";
+    const key = `${namespace} ${ready} ${reason}`;
+    const count = (samples.get(key)?.count ?? 0) + 1;
+    samples.set(key, { kind, namespace, ready, reason, count });
   }
   return [...samples.values()];
 }
 
-/** Counts the resources of one kind by each condition that they have. */
+/** Counts the resources of one kind by namespace and each condition that they have. */
 function conditionSamples(store: ReadonlyStore<KubeObject> | undefined): ConditionSample[] {
   const samples = new Map<string, ConditionSample>();
-  for (const { kind, status } of store?.values() ?? []) {
+  for (const { kind, metadata, status } of store?.values() ?? []) {
+    const namespace = metadata.namespace ?? "";
     for (const condition of trueConditionsIn(status)) {
-      samples.set(condition, { kind, condition, count: (samples.get(condition)?.count ?? 0) + 1 });
+      const key = `${namespace} ${condition}`;
+      const count = (samples.get(key)?.count ?? 0) + 1;
+      samples.set(key, { kind, namespace, condition, count });
     }
   }
   return [...samples.values()];

@@ -52,3 +52,11 @@ test("the lag of the event loop does not contain the time between two measuremen
   expect(Number(least)).toBeLessThan(0.1);
   expect(least).not.toBe("");
 });
+
+test("only counters have a name that ends with _total", async () => {
+  const registry = new MetricsRegistry();
+  registry.addProcessMetrics();
+  const types = [...(await registry.text()).matchAll(/^# TYPE (\w+_total) (\w+)$/gmu)];
+  expect(types.filter(([, , type]) => type !== "counter")).toEqual([]);
+  expect(types.length).toBeGreaterThan(0);
+});

@@ -6,12 +6,15 @@ import {
   type Metric,
   Registry,
 } from "prom-client";
+import { packageVersion } from "../lib/package-version.ts";
 
 /**
  * Time between two measurements of the event loop's lag, in milliseconds: each is a wake-up of an
  * idle process.
  */
 const LAG_PRECISION_MS = 100;
+/** Gauges of prom-client whose names end like the name of a counter. */
+const MISNAMED = ["handles", "requests", "resources"].map((what) => `nodejs_active_${what}_total`);
 const LAG_FIGURES = ["min", "max", "mean", "p50", "p90", "p99"];
 
 /** The definition of a metric; its samples have no labels other than `labels`. */
@@ -80,6 +83,12 @@ export class MetricsRegistry {
     });
   }
 
+  /** Adds the gauge that names the version of a program. */
+  addBuildInfo(name: string, program: string): void {
+    const help = `1, with the version of the ${program} as a label.`;
+    this.gauge({ name, help, labels: ["version"] }).set({ version: packageVersion() }, 1);
+  }
+
   /**
    * Adds the metrics of the process: memory, CPU, event loop lag, open handles. Call it once per
    * registry.
@@ -89,6 +98,7 @@ export class MetricsRegistry {
       register: this.#registry,
       eventLoopMonitoringPrecision: LAG_PRECISION_MS,
     });
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
     for (const figure of LAG_FIGURES)
       this.#subtractPrecision(
         this.#registry.getSingleMetric(`nodejs_eventloop_lag_${figure}_seconds`),

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { packageVersion } from "../lib/package-version.ts";
 import { MetricsRegistry } from "./metrics-registry.ts";
 import { operatorMetrics, type ConnectionSample, type ResourceSample } from "./operator-metrics.ts";
 
@@ -61,11 +62,50 @@ test("a connection has series until it is deleted, and none for what is unknown"
   ]);
 });
 
+const shop = { kind: "VaultSecret", namespace: "shop" } as const;
+
+test("each namespace has series of its resources by state, and of their conditions", async () => {
+  const registry = new MetricsRegistry();
+  let resources: ResourceSample[] = [
+    { ...shop, ready: "false", reason: "SourceMissing", count: 2 },
+    { ...shop, ready: "false", reason: "InvalidSpec", count: 1 },
+    { ...shop, ready: "false", reason: "ConnectionNotReady", count: 5 },
+    { ...shop, ready: "unknown", reason: "Suspended", count: 1 },
+    { ...shop, namespace: "billing", ready: "true", reason: "Synced", count: 3 },
+    { kind: "ClusterVaultConnection", namespace: "", ready: "true", reason: "Synced", count: 1 },
+  ];
+  const conditions = [{ ...shop, condition: "ExpiringSoon", count: 2 }];
+  operatorMetrics(registry, () => ({ ...nothing, resources, conditions }));
+  const lines = async (): Promise<string[]> =>
+    (await registry.text()).split("\n").filter((line) => line.startsWith("vaultsync_namespace_r"));
+  const ofShop = 'resource_namespace="shop",kind="VaultSecret"';
+  const ofConditions = `vaultsync_namespace_resource_conditions{${ofShop},condition="ExpiringSoon"} 2`;
+  expect(await lines()).toEqual([
+    `vaultsync_namespace_resources{${ofShop},state="not_ready"} 3`,
+    `vaultsync_namespace_resources{${ofShop},state="waiting"} 5`,
+    `vaultsync_namespace_resources{${ofShop},state="unknown"} 1`,
+    'vaultsync_namespace_resources{resource_namespace="billing",kind="VaultSecret",state="ready"} 3',
+    'vaultsync_namespace_resources{resource_namespace="",kind="ClusterVaultConnection",state="ready"} 1',
+    ofConditions,
+  ]);
+  resources = [];
+  expect(await lines()).toEqual([ofConditions]);
+});
+
+test("the version of the operator is a metric, and failed restarts begin with zero", async () => {
+  const registry = new MetricsRegistry();
+  operatorMetrics(registry, () => nothing);
+  const text = await registry.text();
+  expect(text).toContain(`vaultsync_build_info{version="${packageVersion()}"} 1`);
+  expect(text).toContain('vaultsync_restarts_total{kind="StatefulSet",outcome="failed"} 0');
+});
+
 test("resources are counted by kind and condition", async () => {
   const registry = new MetricsRegistry();
   let resources: ResourceSample[] = [
-    { kind: "VaultSecret", ready: "false", reason: "SourceMissing", count: 2 },
-    { kind: "VaultSecret", ready: "true", reason: "Synced", count: 7 },
+    { ...shop, ready: "false", reason: "SourceMissing", count: 2 },
+    { ...shop, ready: "true", reason: "Synced", count: 4 },
+    { ...shop, namespace: "billing", ready: "true", reason: "Synced", count: 3 },
   ];
   operatorMetrics(registry, () => ({ ...nothing, resources }));
   const lines = async () =>
@@ -74,7 +114,7 @@ test("resources are counted by kind and condition", async () => {
     'vaultsync_resources{kind="VaultSecret",ready="false",reason="SourceMissing"} 2',
     'vaultsync_resources{kind="VaultSecret",ready="true",reason="Synced"} 7',
   ]);
-  resources = [{ kind: "VaultSecret", ready: "true", reason: "Synced", count: 9 }];
+  resources = [{ ...shop, ready: "true", reason: "Synced", count: 9 }];
   expect(await lines()).toEqual([
     'vaultsync_resources{kind="VaultSecret",ready="true",reason="Synced"} 9',
   ]);
@@ -94,7 +134,7 @@ test("a work queue shows its depth, the age of its oldest key and its retries", 
 
 test("conditions are counted by kind, and shards as configured and led", async () => {
   const registry = new MetricsRegistry();
-  const conditions = [{ kind: "VaultSecret", condition: "Stale", count: 2 }];
+  const conditions = [{ ...shop, condition: "Stale", count: 2 }];
   operatorMetrics(registry, () => ({
     ...nothing,
     conditions,

@@ -1,3 +1,4 @@
+import type { Counter } from "prom-client";
 import type { MetricDescription, MetricsRegistry } from "./metrics-registry.ts";
 
 /**
@@ -42,9 +43,11 @@ export interface QueueSample {
   readonly retrying: number;
 }
 
-/** Number of resources of a kind whose condition Ready is the same. */
+/** Number of resources of a kind in a namespace whose condition Ready is the same. */
 export interface ResourceSample {
   readonly kind: string;
+  /** Empty for a cluster-scoped kind. */
+  readonly namespace: string;
   /** Status of the condition; `unknown` without one. */
   readonly ready: "true" | "false" | "unknown";
   /** Reason of the condition; empty without one. */
@@ -52,9 +55,11 @@ export interface ResourceSample {
   readonly count: number;
 }
 
-/** Number of resources of a kind that have a condition other than Ready. */
+/** Number of resources of a kind in a namespace that have a condition other than Ready. */
 export interface ConditionSample {
   readonly kind: string;
+  /** Empty for a cluster-scoped kind. */
+  readonly namespace: string;
   readonly condition: string;
   readonly count: number;
 }
@@ -92,6 +97,7 @@ export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorS
   resourceGauges(registry, read);
   namespaceGauge(registry, () => read().namespaces);
   shardGauges(registry, () => read().shards);
+  registry.addBuildInfo("vaultsync_build_info", "operator");
   return {
     reconciles: registry.counter({
       name: "vaultsync_reconciles_total",
@@ -136,11 +142,7 @@ export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorS
       help: "Total number of value cache lookups per result (hit, miss).",
       labels: ["result"],
     }),
-    restarts: registry.counter({
-      name: "vaultsync_restarts_total",
-      help: "Total number of restarts of workloads that ended, per kind and outcome (rolled_out, failed, timed_out).",
-      labels: ["kind", "outcome"],
-    }),
+    restarts: restartCounter(registry),
     leader: registry.gauge({
       name: "vaultsync_leader",
       help: "1 while this process is the leader, 0 otherwise.",
@@ -150,6 +152,34 @@ export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorS
 
 export type OperatorMetrics = ReturnType<typeof operatorMetrics>;
 
+/** Kinds of workloads, and outcomes of their restarts. */
+const restartKinds = ["Deployment", "StatefulSet", "DaemonSet", "Rollout"];
+const restartOutcomes = ["rolled_out", "failed", "timed_out"];
+
+/** A series that begins with the first failure would show no increase: each begins with zero. */
+function restartCounter(registry: MetricsRegistry): Counter<"kind" | "outcome"> {
+  const counter = registry.counter({
+    name: "vaultsync_restarts_total",
+    help: "Total number of restarts of workloads that ended, per kind and outcome (rolled_out, failed, timed_out).",
+    labels: ["kind", "outcome"],
+  });
+  for (const kind of restartKinds)
+    for (const outcome of restartOutcomes) counter.inc({ kind, outcome }, 0);
+  return counter;
+}
+
+/** Returns the state of a resource: a resource that only waits for its connection is not failing. */
+function stateOf({ ready, reason }: ResourceSample): string {
+  if (ready === "true") return "ready";
+  if (ready === "unknown") return "unknown";
+  return reason === "ConnectionNotReady" ? "waiting" : "not_ready";
+}
+
+/**
+ * Registers the gauges of resources. Each pair is counted in one pass over all resources: the first
+ * gauge sets both, because it is read before the second. Prometheus adds another label `namespace`: the
+ * namespace of the pod.
+ */
 function resourceGauges(registry: MetricsRegistry, read: () => OperatorSamples): void {
   registry.gauge(
     {
@@ -158,9 +188,19 @@ function resourceGauges(registry: MetricsRegistry, read: () => OperatorSamples):
       labels: ["kind", "ready", "reason"],
     },
     (gauge) => {
-      for (const { count, ...labels } of read().resources) gauge.set(labels, count);
+      inNamespaces.reset();
+      for (const sample of read().resources) {
+        const { kind, namespace, ready, reason, count } = sample;
+        gauge.inc({ kind, ready, reason }, count);
+        inNamespaces.inc({ resource_namespace: namespace, kind, state: stateOf(sample) }, count);
+      }
     },
   );
+  const inNamespaces = registry.gauge({
+    name: "vaultsync_namespace_resources",
+    help: "Number of resources per namespace, kind and state (ready, not_ready, waiting for the connection, unknown).",
+    labels: ["resource_namespace", "kind", "state"],
+  });
   registry.gauge(
     {
       name: "vaultsync_resource_conditions",
@@ -168,9 +208,18 @@ function resourceGauges(registry: MetricsRegistry, read: () => OperatorSamples):
       labels: ["kind", "condition"],
     },
     (gauge) => {
-      for (const { count, ...labels } of read().conditions) gauge.set(labels, count);
+      conditionsInNamespaces.reset();
+      for (const { kind, namespace, condition, count } of read().conditions) {
+        gauge.inc({ kind, condition }, count);
+        conditionsInNamespaces.inc({ resource_namespace: namespace, kind, condition }, count);
+      }
     },
   );
+  const conditionsInNamespaces = registry.gauge({
+    name: "vaultsync_namespace_resource_conditions",
+    help: "Number of resources per namespace, kind and condition other than Ready that is True.",
+    labels: ["resource_namespace", "kind", "condition"],
+  });
 }
 
 function namespaceGauge(registry: MetricsRegistry, read: () => ReadonlyMap<string, boolean>): void {

@@ -297,6 +297,23 @@ describe("with a login", () => {
   });
 });
 
+test("an empty value is stored only if the user says so", async () => {
+  await logIn(ann);
+  const file = directory.join("empty");
+  await writeFile(file, "");
+  const refused = await as(ann, "secret", "set", "emptied", "--value-file", file);
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("the value is empty"),
+  });
+  expect(await json(ann, "secret", "list")).not.toContainEqual(
+    expect.objectContaining({ key_name: "emptied" }),
+  );
+  const args = ["secret", "set", "emptied", "--value-file", file, "--allow-empty"];
+  expect(await as(ann, ...args)).toMatchObject({ code: 0 });
+  expect(await as(ann, "secret", "get", "emptied")).toMatchObject({ code: 0, stdout: "" });
+});
+
 test("a vault with a private authority is trusted with --ca-file, also by later commands", async () => {
   const authority = certificate("Private CA");
   const { cert, keyPem: key } = certificate("vault", { issuer: authority, hosts: ["127.0.0.1"] });
@@ -305,7 +322,7 @@ test("a vault with a private authority is trusted with --ca-file, also by later 
   const refused = await logIn(ann, "--url", proxy.url);
   expect([refused.code, refused.stderr]).toEqual([
     1,
-    expect.stringMatching(/UNABLE_TO_VERIFY_LEAF_SIGNATURE/u),
+    expect.stringMatching(/UNABLE_TO_VERIFY_LEAF_SIGNATURE; .* log in with --ca-file FILE/u),
   ]);
   expect((await logIn(ann, "--url", proxy.url, "--ca-file", directory.join("ca.pem"))).code).toBe(
     0,

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 
 /** `vaultsync import external-secrets` on manifests as External Secrets Operator documents them. */
@@ -282,4 +283,28 @@ test("an object into which keys are merged is not handed over", async () => {
     "  dataFrom: [{ extract: { key: db } }]",
   );
   expect(adopt).toBe("kubectl delete externalsecret db -n shop --cascade=orphan");
+});
+
+test("what kubectl get prints, a List, is converted from standard input", async () => {
+  const item = {
+    apiVersion: "external-secrets.io/v1",
+    kind: "ExternalSecret",
+    metadata: { name: "db", namespace: "shop", uid: "1", resourceVersion: "2" },
+    spec: {
+      refreshInterval: "1h",
+      secretStoreRef: { kind: "SecretStore", name: "vault" },
+      data: [{ secretKey: "password", remoteRef: { key: "shop-db" } }],
+    },
+    status: { refreshTime: null },
+  };
+  const items = [item, { ...item, metadata: { name: "api", namespace: "shop" } }];
+  const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
+  const { code, stdout, stderr } = await VaultsyncProcess.run(
+    ["import", "external-secrets", "-f", "-"],
+    { input },
+  );
+  expect([code, stdout.match(/^ {2}name: .*$/gmu)]).toEqual([0, ["  name: db", "  name: api"]]);
+  expect(stderr).toContain(
+    "kubectl annotate secret api -n shop vaultsync.dev/adopt=VaultSecret/api",
+  );
 });

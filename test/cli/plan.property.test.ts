@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { planOf } from "../../src/operator/cli/plan/planned-resource.ts";
 import { accessThrough, checkResource } from "../../src/operator/cli/plan/check-resources.ts";
-import type { Manifest, Problem } from "../../src/operator/cli/manifests.ts";
+import type { Manifest, Problem } from "../../src/operator/cli/manifests/manifest.ts";
 import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { Draw, type Feature } from "../simulation/random-features.ts";
 import { SpecMaker } from "../simulation/random-specs.ts";
@@ -55,6 +55,7 @@ const manifest = (kind: string, name: string, namespace: string, written: unknow
     namespace,
     metadata: {},
     spec: written,
+    fields: [],
     lineOf: () => 1,
   };
 };

@@ -103,6 +103,7 @@ test("each mistake of a repository is named with its file and line, and the exit
   expect(stderr.trimEnd().split("\n")).toEqual([
     "2-missing.yaml:8: shop/dv is not in the list of ann@example.com: check its name (did you mean shop/db?), its shares and the scope of the connection; the Secret missing is not created without it",
     "2-missing.yaml:9: shop/db has no version 7, the latest is 2: set version to an existing version or to latest",
+    "3-typo.yaml:8: spec.refreshIntervall: unknown field (did you mean refreshInterval?)",
     expect.stringMatching(/^3-typo\.yaml:9: spec\.suspend: /u),
     "4-target.yaml:16: spec.target.name: the resource at 4-target.yaml:3 has this target: choose another name",
     "5-connection.yaml:5: spec.connectionRef.name: no VaultConnection vlt in namespace shop in these files",
@@ -211,8 +212,8 @@ test("a field that the API does not know is a problem", async () => {
   await write("vault.yaml", ...connection());
   await write("typo.yaml", ...secret("typo", "key: shop/db, verison: 1"), "  refreshIntervall: 5m");
   expect((await plan("--offline")).stderr.split("\n")).toEqual([
-    "typo.yaml:7: spec.data[0].remoteRef.verison: unknown field",
-    "typo.yaml:8: spec.refreshIntervall: unknown field",
+    "typo.yaml:7: spec.data[0].remoteRef.verison: unknown field (did you mean version?)",
+    "typo.yaml:8: spec.refreshIntervall: unknown field (did you mean refreshInterval?)",
     "",
   ]);
 });
@@ -235,7 +236,7 @@ test("a directory without manifests, and one that does not exist, are failures",
   });
   expect(await run("plan", "-f", directory.join("absent"))).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("ENOENT"),
+    stderr: expect.stringContaining("does not exist: give files, directories, or -"),
   });
 });
 

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { decideTargets, makeTargets } from "../../src/operator/cli/local/local-targets.ts";
 import { targetObject } from "../../src/operator/cli/local/rendering.ts";
-import type { Manifest, Problem } from "../../src/operator/cli/manifests.ts";
+import type { Manifest, Problem } from "../../src/operator/cli/manifests/manifest.ts";
 import { planOf } from "../../src/operator/cli/plan/planned-resource.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
@@ -52,6 +52,7 @@ const manifest = (kind: string, name: string, spec: unknown): Manifest => ({
   name,
   namespace: SHOP,
   metadata: {},
+  fields: ["spec"],
   spec,
   lineOf: () => 1,
 });

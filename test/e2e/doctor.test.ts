@@ -265,10 +265,10 @@ test("names that the vault does not list, and a scope that excludes a name", asy
     spec,
   });
   expect(await broken("names", {})).toEqual([
-    ["references", like(/does not list no-such-secret, of 2 names/u)],
+    ["references", like(/does not list no-such-secret \(vaultsecret\/refers\), of 2 names/u)],
   ]);
   expect(await broken("names", { scope: { secretName: ["other"] } })).toEqual([
-    ["references", like(/list db, no-such-secret/u)],
+    ["references", like(/list db \(vaultsecret\/refers\), no-such-secret/u)],
   ]);
 });
 

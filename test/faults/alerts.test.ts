@@ -8,6 +8,7 @@ import { onRequests, status } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { Lanes, type Lane, type LaneOptions, createReplicaAccount } from "./support/lanes.ts";
 import { isReady, secretThrough } from "../lab/real/resources.ts";
+import { installRollouts, workload, Workloads } from "../lab/real/workloads.ts";
 import type { Fault, ProxiedRequest } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
@@ -185,10 +186,14 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
       ...ofConnections.map((labels) => ({ alertname: "VaultsyncCircuitOpen", ...labels })),
       ...ofConnections.map((labels) => ({ alertname: "VaultsyncStale", ...labels })),
       { alertname: "VaultsyncTokenExpiring", connection: `${namespace}/token` },
-      { alertname: "VaultsyncNotReady", kind: "VaultConnection", reason: "VaultUnreachable" },
-      { alertname: "VaultsyncNotReady", kind: "VaultSecret", reason: "SourceMissing" },
-      { alertname: "VaultsyncExpiringSoon", kind: "VaultSecret" },
-      { alertname: "VaultsyncRemovalsHeld", kind: "VaultConnection" },
+      { alertname: "VaultsyncNotReady", kind: "VaultConnection", resource_namespace: namespace },
+      { alertname: "VaultsyncNotReady", kind: "VaultSecret", resource_namespace: namespace },
+      { alertname: "VaultsyncExpiringSoon", kind: "VaultSecret", resource_namespace: namespace },
+      {
+        alertname: "VaultsyncRemovalsHeld",
+        kind: "VaultConnection",
+        resource_namespace: namespace,
+      },
       { alertname: "VaultsyncReconcileErrors", controller: "sync" },
       { alertname: "VaultsyncRequestsFailing" },
     ],
@@ -199,6 +204,69 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
         await scrapeUntil(operator, retries, (value) => value > seriesOf(before, retries) + 3),
       ];
     },
+  );
+});
+
+test.concurrent("VaultsyncNoVault fires while the only vault refuses connections", async () => {
+  const world = disposed.use(await Lanes.create({ accounts: 1, process: fast.options }));
+  const operator = await world.startOperator();
+  const lane = disposed.use(await world.lane("only", { spec: patient }));
+  const connection = `${world.namespace}/only`;
+  const series = (name: string): string => `vaultsync_${name}{connection="${connection}"}`;
+  await lane.proxy.refuse();
+  await scrapeUntil(operator, series("circuit_breaker_open"), (value) => value === 1);
+  const before = await scrapeUntil(operator, series("stale_resources"), (value) => value > 0);
+  const failures = 'vaultsync_client_requests_total{operation="list_no_dup",outcome="transient"}';
+  const kind = "VaultConnection";
+  await expectAlertsSoon(
+    [
+      { alertname: "VaultsyncNoVault" },
+      { alertname: "VaultsyncCircuitOpen", connection },
+      { alertname: "VaultsyncStale", connection },
+      { alertname: "VaultsyncNotReady", kind, resource_namespace: world.namespace },
+      { alertname: "VaultsyncRequestsFailing" },
+    ],
+    async () => [
+      before,
+      await scrapeUntil(operator, failures, (value) => value > seriesOf(before, failures) + 1),
+    ],
+  );
+});
+
+test.concurrent("VaultsyncRestartFailed fires when the new pods of a workload do not become ready", async () => {
+  const world = disposed.use(await Lanes.create({ accounts: 1 }));
+  await installRollouts(world.plane);
+  const operator = await world.startOperator(["--no-leader-elect", "--restart-window", "1s"]);
+  const lane = disposed.use(await world.lane("restarted"));
+  await world.apply(workload("Rollout", "web"));
+  const { spec, ...rest } = secretThrough("restarted", "web", { value: "restarted" });
+  const rolloutRestart = [{ kind: "Rollout", name: "web" }];
+  await world.create({ ...rest, spec: { ...spec, rolloutRestart } });
+  const workloads = new Workloads(world.plane, world.namespace);
+  const annotationsOf = async (): Promise<object> =>
+    (await workloads.get("Rollout", "web")).metadata.annotations;
+  await waitUntil(
+    "the content of the pods is recorded",
+    async () => "vaultsync.dev/restart-state" in (await annotationsOf()),
+  );
+  const failures = 'vaultsync_restarts_total{kind="Rollout",outcome="failed"}';
+  const before = await scrapeUntil(operator, failures, (value) => value === 0);
+  await expectAlerts("operator", [[before, await scrapeOf(operator)]], []);
+  await lane.protect();
+  await waitUntil(
+    "the Rollout restarts",
+    async () =>
+      "vaultsync.dev/content" in
+      (await workloads.get("Rollout", "web")).spec.template.metadata.annotations,
+  );
+  const { generation } = (await workloads.get("Rollout", "web")).metadata;
+  const degraded = { phase: "Degraded", message: "aborted" };
+  await workloads.report("web", { ...degraded, observedGeneration: String(generation) });
+  const now = await scrapeUntil(operator, failures, (value) => value === 1);
+  await expectAlerts(
+    "operator",
+    [[before, now]],
+    [{ alertname: "VaultsyncRestartFailed", kind: "Rollout" }],
   );
 });
 
@@ -263,7 +331,11 @@ test.concurrent("VaultsyncQueueStuck fires while values never arrive through a c
     [
       { alertname: "VaultsyncQueueStuck", controller: "sync" },
       // What they wait for are requests that fail after their timeout.
-      { alertname: "VaultsyncNotReady", kind: "VaultSecret", reason: "VaultUnreachable" },
+      {
+        alertname: "VaultsyncNotReady",
+        kind: "VaultSecret",
+        resource_namespace: world.namespace,
+      },
       { alertname: "VaultsyncReconcileErrors", controller: "sync" },
       { alertname: "VaultsyncRequestsFailing" },
     ],

@@ -53,7 +53,7 @@ async function knownMetrics(part: Part): Promise<ReadonlyMap<string, readonly st
 }
 
 /** Labels that Prometheus adds to each series that it scrapes. */
-const scrapeLabels: readonly string[] = ["namespace", "pod", "instance"];
+const scrapeLabels: readonly string[] = ["cluster", "namespace", "pod", "instance"];
 
 const reconcileOutcomes = {
   done: true,
@@ -73,14 +73,17 @@ const requestOutcomes = {
   "unexpected-response": true,
   refused: true,
 } satisfies Record<RequestOutcome, true>;
+const restartOutcomes = { rolled_out: true, failed: true, timed_out: true };
 const outcomes: Readonly<Record<string, object>> = {
   vaultsync_reconciles_total: reconcileOutcomes,
   vaultsync_client_requests_total: requestOutcomes,
+  vaultsync_restarts_total: restartOutcomes,
 };
 const values: Readonly<Record<string, readonly string[]>> = {
   reason: Object.keys(reasons),
   condition: conditionTypes.filter((type) => type !== "Ready"),
   ready: ["true", "false", "unknown"],
+  state: ["ready", "not_ready", "waiting", "unknown"],
   operation: [...Object.keys(operationPath), ...Object.keys(sessionOperationPath), "none"],
   result: ["hit", "miss"],
   volume: ["data", "audit_log"],

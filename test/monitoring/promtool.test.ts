@@ -3,7 +3,27 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { chartsOf, queryOf, readDashboard } from "../../scripts/pictures/dashboards/dashboard.ts";
-import { promtool, alertsOf, parts } from "../lab/monitoring/rules.ts";
+import { promtool, alertsOf, type Part, parts } from "../lab/monitoring/rules.ts";
+import { MetricsRegistry } from "../../src/telemetry/metrics-registry.ts";
+import { apiServerMetrics, operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
+import { VaultMetrics } from "../../src/vault/server/metrics.ts";
+
+/** Returns the metrics of a program that has just started. */
+function metricsOf(part: Part): Promise<string> {
+  const registry = part === "vault" ? new VaultMetrics().registry : new MetricsRegistry();
+  if (part === "operator") {
+    const none = { connections: [], queues: [], resources: [], conditions: [] };
+    const shards = { configured: 1, led: 0 };
+    operatorMetrics(registry, () => ({ ...none, shards, namespaces: new Map() }));
+    apiServerMetrics(registry);
+  }
+  registry.addProcessMetrics();
+  return registry.text();
+}
+
+test.each(parts)("promtool check metrics accepts the metrics of the %s", async (part) => {
+  expect(await promtool(part, ["check", "metrics"], {}, await metricsOf(part))).toBe("");
+});
 
 describe.each(parts)("alerts of the %s", (part) => {
   test("promtool check rules accepts them", async () => {

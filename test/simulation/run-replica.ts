@@ -36,7 +36,7 @@ const MAX_PER_MINUTE = {
   reconciles: 400,
 };
 
-/** Counts the reconciles, which may be many without a request. */
+/** Counts the reconciles: there may be many without a request. */
 class CountedReconciles extends MetricsRegistry {
   readonly #rate: RequestRate;
 

@@ -45,6 +45,11 @@ Renders the objects of copied manifests, in the namespace of the release. A dict
 {{- /* The policies name one ServiceAccount: each release has its own. */}}
 {{- $text = $text | replace "vaultsync-system" $root.Release.Namespace | replace "vaultsync-operator-" (printf "vaultsync-%s-" $root.Release.Namespace) }}
 {{- end }}
+{{- $account := $root.Values.serviceAccount }}
+{{- if $account }}
+{{- /* The policies have the name of the ServiceAccount in an expression. */}}
+{{- $text = $text | replace "'vaultsync'].join(':')" (printf "'%s'].join(':')" $account.name) }}
+{{- end }}
 {{- range regexSplit "(?m)^---$" $text -1 }}
 {{- $object := fromYaml . }}
 {{- if and $object (not (has $object.kind ($options.without | default list))) }}
@@ -68,12 +73,34 @@ allows.
 {{- if $metadata.namespace }}{{ $_ := set $metadata "namespace" .root.Release.Namespace }}{{ end }}
 {{- if .namespace }}{{ $_ := set $metadata "namespace" ($metadata.namespace | default .namespace) }}{{ end }}
 {{- if .object.rules }}{{ $_ := set .object "rules" (include "vaultsync.rules" (dict "root" .root "rules" .object.rules) | fromYamlArray) }}{{ end }}
+{{- if .root.Values.serviceAccount }}{{ include "vaultsync.serviceAccount" . }}{{ end }}
 {{- if and .root.Values.flags.allowedSecretTypes .object.spec }}
 {{- range .object.spec.variables }}
 {{- if eq .name "allowedTypes" }}{{ $_ := set . "expression" (printf "%s + %s" .expression (toJson $.root.Values.flags.allowedSecretTypes)) }}{{ end }}
 {{- end }}
 {{- end }}
 {{- toYaml .object }}
+{{- end }}
+
+{{/* Sets the name of the ServiceAccount, in the object itself and in what refers to it: a dict of root and object. Renders nothing. */}}
+{{- define "vaultsync.serviceAccount" -}}
+{{- $account := .root.Values.serviceAccount }}
+{{- $object := .object }}
+{{- if eq $object.kind "ServiceAccount" }}
+{{- $_ := set $object.metadata "name" $account.name }}
+{{- $annotations := merge (dict) $account.annotations ($object.metadata.annotations | default dict) }}
+{{- if $annotations }}{{ $_ := set $object.metadata "annotations" $annotations }}{{ end }}
+{{- end }}
+{{- range $object.subjects }}
+{{- if and (eq .kind "ServiceAccount") (eq .name "vaultsync") }}{{ $_ := set . "name" $account.name }}{{ end }}
+{{- end }}
+{{- if eq $object.kind "FlowSchema" }}
+{{- range $object.spec.rules }}
+{{- range .subjects }}
+{{- with .serviceAccount }}{{ $_ := set . "name" $account.name }}{{ end }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* Returns RBAC rules without the permissions that the values make unnecessary: a dict of root and rules. */}}

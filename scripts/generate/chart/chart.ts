@@ -5,42 +5,7 @@ import { code, table, withSections } from "../markdown.ts";
 import type { Chart } from "./charts.ts";
 import { describedSchema, isGroup, jsonSchema, schemaOf, type JsonSchema } from "./schema.ts";
 import { chartValues, type ChartValue } from "./values.ts";
-import type { Command, Option } from "commander";
-import { DURATION_PATTERN } from "../../../src/operator/lib/duration.ts";
-
-const number = /^(?:number|bytes|hours|days)$/u;
-
-function schemaOfFlag({ flags, description, argChoices }: Option): object {
-  const parameter = /<(.+)>/u.exec(flags)?.[1];
-  if (parameter === undefined) return { description, type: "boolean" };
-  if (argChoices !== undefined) return { description, enum: argChoices };
-  if (number.test(parameter)) return { description, type: "integer", minimum: 0 };
-  if (parameter === "duration")
-    return { description, type: "string", pattern: `${DURATION_PATTERN}|^0$` };
-  if (parameter.endsWith(",...") || description.startsWith("comma-separated"))
-    return {
-      description,
-      type: "array",
-      minItems: 1,
-      items: { type: "string", pattern: "^[^,\\s]+$" },
-    };
-  return { description, type: "string", minLength: 1 };
-}
-
-/**
- * Returns the schema of the value `flags`: the flags of a command by their name in camel case,
- * except the flags that the chart sets itself.
- */
-function flagsSchema({ options }: Command, ofTheChart: readonly string[]): JsonSchema {
-  const names = options.map((option) => option.attributeName());
-  const unknown = ofTheChart.filter((name) => !names.includes(name));
-  if (unknown.length > 0) throw new Error(`the command has no flags ${unknown.join(", ")}`);
-  const others = options.filter((option) => !ofTheChart.includes(option.attributeName()));
-  const properties = Object.fromEntries(
-    others.map((option) => [option.attributeName(), schemaOfFlag(option)]),
-  );
-  return jsonSchema.parse({ type: "object", additionalProperties: false, properties });
-}
+import { flagsSchema } from "./flags-schema.ts";
 
 /** Returns JSON with each array and object on one line if that has at most `width` characters. */
 function compactJson(value: unknown, width: number, indent = ""): string {
@@ -92,18 +57,14 @@ function withVersions(path: string, text: string, version: string): string {
 }
 
 /** Returns the generated files of a Helm chart, by path from the repository root. */
-export async function chartFiles({
-  folder,
-  command,
-  ownFlags,
-}: Chart): Promise<Map<string, string>> {
+export async function chartFiles({ folder, ...chart }: Chart): Promise<Map<string, string>> {
   const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
   const { version } = z
     .object({ version: z.string() })
     .parse(JSON.parse(await readFile("package.json", "utf8")));
   const values = chartValues(await read("values.yaml"));
   const given = jsonSchema.parse(JSON.parse(await read("values.schema.json")));
-  const schema = describedSchema(given, values, flagsSchema(command(), ownFlags));
+  const schema = describedSchema(given, values, flagsSchema(chart));
   const readme = withSections(`${folder}/README.md`, await read("README.md"), {
     values: valuesTable(schema, values),
   });

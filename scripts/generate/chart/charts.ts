@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { operatorCommand } from "../../../src/operator/cli/operator.ts";
+import { type FlagRules, operatorFlagRules, vaultFlagRules } from "./flag-rules.ts";
 import { vaultCommand } from "../../../src/vault/cli/vault.ts";
 
 /** A Helm chart of this repository. */
@@ -9,6 +10,8 @@ export interface Chart {
   readonly command: () => Command;
   /** Flags of the command that the chart sets itself. */
   readonly ownFlags: readonly string[];
+  /** Rules of the schema for the values of flags, in addition to their type. */
+  readonly flagRules: FlagRules;
 }
 
 const operator: Chart = {
@@ -24,6 +27,7 @@ const operator: Chart = {
     "listen",
     "leaderElect",
   ],
+  flagRules: operatorFlagRules,
 };
 
 const inDeployment = [
@@ -57,6 +61,7 @@ const vault: Chart = {
     return serve;
   },
   ownFlags: [...inDeployment, ...ofDevelopment],
+  flagRules: vaultFlagRules,
 };
 
 export const charts: readonly Chart[] = [operator, vault];

@@ -28,7 +28,7 @@ export async function withCluster<T>(
   flags: ClusterFlags,
   action: (cluster: Cluster) => Promise<T>,
 ): Promise<T> {
-  const credentials = await loadCredentials({ kubeconfig: flags.kubeconfig });
+  const credentials = await loadCredentials(flags);
   const own = flags.namespace ?? credentials.namespace ?? "default";
   await using api = new KubeClient({
     credentials,
@@ -50,7 +50,7 @@ function explained(error: unknown, { host }: URL): unknown {
     );
   if (isKubeError(error, "Forbidden"))
     return new Error(
-      `${error.message}: request the permission to get, list and watch vaultsync.dev resources, or use --namespace`,
+      `${error.message}: request the permission to ${error.operation}, or select a namespace with --namespace`,
     );
   if (isKubeError(error, "Unauthorized"))
     return new Error(`${host} rejected the credentials: log in to the cluster again`);
@@ -66,9 +66,10 @@ export async function listAll(
   { api, namespace }: Cluster,
   kind: ResourceDescriptor,
   signal: AbortSignal,
+  labelSelector?: string,
 ): Promise<KubeObject[]> {
   const objects = new Map<string, KubeObject>();
-  for await (const { items } of api.list(kind, { namespace, paged: true }, signal)) {
+  for await (const { items } of api.list(kind, { namespace, labelSelector, paged: true }, signal)) {
     for (const object of items) objects.set(keyOf(object.metadata), object);
   }
   return [...objects.values()];

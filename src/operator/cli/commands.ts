@@ -1,12 +1,16 @@
-import { Command, InvalidArgumentError } from "commander";
-import { addAccountOption, addFormatOption } from "../../command-line/options.ts";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { ACCOUNT_VARIABLE, accountDirectory, addFormatOption } from "../../command-line/options.ts";
+import type { ConnectionRef } from "../api/connection-key.ts";
 import {
   API_GROUP,
+  connectionKinds,
   type Kind,
+  vaultConnectionKind,
   vaultFileKind,
   vaultPushKind,
   vaultSecretKind,
 } from "../api/kinds.ts";
+import type { AcceptFlags } from "./accept.ts";
 import type { DoctorFlags } from "./doctor.ts";
 import type { ImportFlags } from "./import/import.ts";
 import { localCommands } from "./local/commands.ts";
@@ -22,35 +26,47 @@ import {
 import type { PlanFlags } from "./plan/plan.ts";
 import type { ReleaseFlags } from "./release/release.ts";
 import type { StatusFlags } from "./status/status.ts";
-import type { ResourceName, SyncFlags } from "./sync.ts";
+import type { ResourceName } from "./resource-name.ts";
+import type { SyncFlags } from "./sync.ts";
 
 function statusCommand(): Command {
   return addFormatOption(addAllNamespacesOption(addClusterOptions(new Command("status"))))
     .description(
       `Show the VaultSecrets, VaultFiles and VaultPushes of a namespace and their connections: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
     )
+    .argument("[name...]", "NAME, a VaultSecret, or KIND/NAME (default: all)", parseShownName)
+    .option("-l, --selector <labels>", "labels of the resources, such as app=shop,tier!=test")
     .option("--items", "one row per key of a target")
     .option("-w, --watch", "show each change until interrupted")
-    .action(async (flags: StatusFlags) => (await import("./status/status.ts")).status(flags));
+    .action(async (names: ResourceName[], flags: StatusFlags) =>
+      (await import("./status/status.ts")).status(names, flags),
+    );
 }
 
-/**
- * Parses `NAME`, a VaultSecret, or `KIND/NAME`, with the names of a kind that kubectl accepts.
- * @throws InvalidArgumentError
- */
-function parseName(text: string, before: readonly ResourceName[] = []): ResourceName[] {
+/** Parses `NAME`, a VaultSecret, or `KIND/NAME`, of one of these kinds. @throws InvalidArgumentError */
+function nameOf(text: string, kinds: readonly Kind[]): ResourceName {
   const [first = "", second, ...more] = text.split("/");
   const kindName = second === undefined ? vaultSecretKind.singular : first.toLowerCase();
   const isOf = ({ singular, plural, shortName }: Kind): boolean =>
     [singular, plural, shortName].includes(kindName);
-  const kind = [vaultSecretKind, vaultFileKind, vaultPushKind].find(isOf);
+  const kind = kinds.find(isOf);
   const name = second ?? first;
-  if (kind === undefined || name === "" || more.length > 0)
-    throw new InvalidArgumentError(
-      "expected NAME, vaultsecret/NAME, vaultfile/NAME or vaultpush/NAME.",
-    );
-  return [...before, { kind, name }];
+  if (kind !== undefined && name !== "" && more.length === 0) return { kind, name };
+  const expected = kinds.map(({ singular }) => `${singular}/NAME`);
+  throw new InvalidArgumentError(
+    `expected NAME, ${expected.slice(0, -1).join(", ")} or ${expected.at(-1)}.`,
+  );
 }
+
+const syncedKinds = [vaultSecretKind, vaultFileKind, vaultPushKind];
+const parseName = (text: string, before: readonly ResourceName[] = []): ResourceName[] => [
+  ...before,
+  nameOf(text, syncedKinds),
+];
+const parseShownName = (text: string, before: readonly ResourceName[] = []): ResourceName[] => [
+  ...before,
+  nameOf(text, [...syncedKinds, vaultConnectionKind]),
+];
 
 /** Parses a time in seconds, with or without the unit. @throws InvalidArgumentError */
 function parseSeconds(text: string): number {
@@ -71,12 +87,59 @@ function syncCommand(): Command {
     );
 }
 
-function planCommand(): Command {
-  return addManifestOptions(addFormatOption(addAccountOption(new Command("plan"))))
+/** Parses `NAME`, a VaultConnection, or `KIND/NAME`. @throws InvalidArgumentError */
+function parseConnection(text: string): ConnectionRef {
+  const [first = "", second, ...more] = text.split("/");
+  const kindName = second === undefined ? "vaultconnection" : first.toLowerCase();
+  const name = second ?? first;
+  for (const kind of ["VaultConnection", "ClusterVaultConnection"] as const) {
+    const { singular, plural, shortName } = connectionKinds[kind];
+    const isKind = [singular, plural, shortName].includes(kindName);
+    if (isKind && name !== "" && more.length === 0) return { kind, name };
+  }
+  throw new InvalidArgumentError("expected NAME or clustervaultconnection/NAME.");
+}
+
+function acceptCommand(): Command {
+  return addAllNamespacesOption(addClusterOptions(new Command("accept")))
     .description(
-      `Check manifests before they are applied, and print what would be written where: names and versions, never values. Each problem is printed as FILE:LINE: message, and the exit code is then ${HAS_PROBLEMS}. Uses the account of vaultsync login.`,
+      "Accept that the vault of a connection lists lower versions than were synced, after it was restored from a backup: set the annotation of each VaultSecret and VaultFile that is VersionRegressed.",
+    )
+    .requiredOption(
+      "--connection <name>",
+      "NAME of a VaultConnection, or clustervaultconnection/NAME",
+      parseConnection,
+    )
+    .option("--dry-run", "print the versions, and change nothing")
+    .action(async (flags: AcceptFlags) => (await import("./accept.ts")).accept(flags));
+}
+
+function planCommand(): Command {
+  return addManifestOptions(new Command("plan"))
+    .description(
+      `Check manifests before they are applied, and print what would be written where: names and versions, never values. Each problem is printed as FILE:LINE: message, and the exit code is then ${HAS_PROBLEMS}. Uses the accounts of vaultsync login.`,
+    )
+    .addOption(
+      new Option(
+        "--account <path...>",
+        "files of logins, and directories with such files; each connection is compared with the list of its account",
+      )
+        .env(ACCOUNT_VARIABLE)
+        .default(accountDirectory()),
+    )
+    .addOption(
+      new Option(
+        "-o, --output <format>",
+        "output format; github: annotations of a pull request, sarif: a log for code scanning",
+      )
+        .choices(["table", "json", "yaml", "github", "sarif"])
+        .default("table"),
     )
     .option("--offline", "do not compare the references with the vault")
+    .option(
+      "--strict",
+      `exit code ${HAS_PROBLEMS} also if references or an access were not checked`,
+    )
     .option(
       "--allowed-secret-types <types>",
       "value of this flag of the operator: comma-separated types of Secrets in addition to the default ones",
@@ -157,6 +220,7 @@ export function userCommands(): Command[] {
   return [
     statusCommand(),
     syncCommand(),
+    acceptCommand(),
     planCommand(),
     ...localCommands(),
     doctorCommand(),

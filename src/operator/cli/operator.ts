@@ -124,6 +124,6 @@ export function operatorCommand(): Command {
   );
   for (const each of operatorOptions()) command.addOption(each);
   return command.action(async (flags: RunFlags) =>
-    (await import("./run-operator.ts")).runOperator(flags),
+    (await import("./run-operator.ts")).runOperator(flags, command),
   );
 }

@@ -9,6 +9,8 @@ export const HAS_PROBLEMS = 3;
 /** Flags that select a cluster and a namespace, named as in kubectl. */
 export interface ClusterFlags {
   readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly as?: string;
   readonly namespace?: string;
   readonly allNamespaces?: boolean;
 }
@@ -20,6 +22,8 @@ export function addClusterOptions(command: Command): Command {
       "--kubeconfig <path>",
       "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)",
     )
+    .option("--context <name>", "context of the kubeconfig (default: its current one)")
+    .option("--as <user>", "user to impersonate")
     .option(
       "-n, --namespace <name>",
       "namespace (default: that of the pod or of the kubeconfig's context, then default)",
@@ -36,7 +40,10 @@ export function addAllNamespacesOption(command: Command): Command {
 /** Adds the options that select manifests. */
 export function addManifestOptions(command: Command): Command {
   return command
-    .requiredOption("-f, --filename <path...>", "files and directories of manifests")
+    .requiredOption(
+      "-f, --filename <path...>",
+      "files and directories of manifests; - is standard input",
+    )
     .option("-n, --namespace <name>", "namespace of objects without one", "default");
 }
 

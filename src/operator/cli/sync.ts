@@ -1,22 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/is-object.ts";
-import type { Kind } from "../api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../api/names.ts";
 import { isKubeError } from "../kube/kube-error.ts";
-import type { KubeApi } from "../kube/client/kube-api.ts";
-import type { KubeObject, ObjectRef } from "../kube/resource.ts";
+import type { KubeObject } from "../kube/resource.ts";
+import { annotate } from "./annotate.ts";
 import { type Cluster, withCluster } from "./cluster.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
+import type { ResourceName } from "./resource-name.ts";
 import { resourceState } from "./status/resource-state.ts";
 import { isReady, problemLines, resourceTable } from "./status/status-tables.ts";
 import { stopSignal } from "../../command-line/stop-signal.ts";
-
-/** A resource as the command line names it. */
-export interface ResourceName {
-  readonly kind: Kind;
-  readonly name: string;
-}
 
 /** Flags of `vaultsync sync`. */
 export interface SyncFlags extends ClusterFlags {
@@ -30,28 +24,6 @@ const OPTIONS = { allNamespaces: false, items: false } as const;
 const echoOf = ({ status }: KubeObject): unknown =>
   isObject(status) ? status["lastForceSync"] : undefined;
 
-/**
- * Sets the annotation that requests a sync, and keeps concurrent changes of the resource.
- * @throws KubeError
- */
-async function annotate(
-  api: KubeApi,
-  kind: Kind,
-  ref: ObjectRef,
-  request: string,
-  signal: AbortSignal,
-): Promise<KubeObject> {
-  for (;;) {
-    const { uid, resourceVersion } = (await api.getMetadata(kind, ref, signal)).metadata;
-    const patch = { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: request } } };
-    try {
-      return await api.patch(kind, { ...ref, uid, resourceVersion }, patch, signal);
-    } catch (error) {
-      if (!isKubeError(error, "Conflict")) throw error;
-    }
-  }
-}
-
 /** Requests a sync and waits until the operator reports it. @throws Error with the reason if not */
 async function syncOne(
   { api, namespace }: Cluster,
@@ -64,7 +36,8 @@ async function syncOne(
   const request = `${new Date(systemClock.now()).toISOString()} ${randomUUID()}`;
   const expired = systemClock.monotonic() + timeout * 1_000;
   try {
-    let object = await annotate(api, kind, ref, request, signal);
+    const next = () => ({ [FORCE_SYNC_ANNOTATION]: request });
+    let object = await annotate(api, kind, ref, next, signal);
     while (echoOf(object) !== request) {
       if (isObject(object.spec) && object.spec["suspend"] === true)
         throw new Error(`${id} is suspended: set spec.suspend to false`);

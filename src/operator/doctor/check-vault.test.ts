@@ -38,9 +38,15 @@ async function checksFor(
   const auth = { passwordSecretRef: { name: "login" } };
   const spec = { url: "https://vault.example.com", email: ACCOUNT, auth, ...connection };
   const items = [
-    { source: "own", owner: undefined },
-    { source: "db", owner },
+    { source: "own", owner: undefined, user: "vaultsecret/own" },
+    { source: "db", owner, user: "vaultsecret/db" },
+    ...["api", "web"].map((name) => ({
+      source: "absent",
+      owner: undefined,
+      user: `vaultsecret/${name}`,
+    })),
   ];
+  const fileItems = [{ source: "a.conf", owner: undefined, user: "vaultfile/web" }];
   const options = {
     settings: settingsOf(spec),
     facts: factsOf(spec),
@@ -49,7 +55,12 @@ async function checksFor(
       kind: "password",
       read: () => Promise.resolve({ version: "1", password: new Redacted(PASSWORD) }),
     } as const,
-    references: { secrets: new Set(["own", "db"]), files: new Set<string>(), items },
+    references: {
+      secrets: new Set(["own", "db", "absent"]),
+      files: new Set(["a.conf"]),
+      items,
+      fileItems,
+    },
     transport: new InMemoryTransport({ vault, clock, network }),
     maxListBytes: 1024 * 1024,
     clock,
@@ -104,4 +115,13 @@ test("checkVault reports a vault that ignores the address that a proxy forwards"
   });
   expect(check?.remedy).toContain("--trust-proxy");
   expect((await checksFor({}, OTHER)).map((one) => one.check)).not.toContain("proxy");
+});
+
+test("checkVault names the resources that refer to a missing name", async () => {
+  const check = (await checksFor({}, OTHER)).find((one) => one.check === "references");
+  expect(check).toMatchObject({
+    result: "failed",
+    message:
+      "the vault does not list absent (vaultsecret/api and 1 more), a.conf (vaultfile/web), of 4 names that resources refer to",
+  });
 });

@@ -14,14 +14,14 @@ import type { ConnectionSettings } from "../connection/connection-settings.ts";
 import type { CredentialSource } from "../vault-client/auth/credentials.ts";
 import { LoginGate } from "../vault-client/auth/login-gate.ts";
 import { connect } from "../vault-client/connect.ts";
-import type { Connection, Health, References, SecretRecord } from "../vault-client/connection.ts";
+import type { Connection, Health, SecretRecord } from "../vault-client/connection.ts";
 import { ListGate } from "../vault-client/http/list-gate.ts";
 import { ResponseMemory } from "../vault-client/http/response-memory.ts";
 import { valueMemory } from "../vault-client/vault-api.ts";
 import { ValueCache } from "../vault-client/values/value-cache.ts";
 import { type Check, type Checks, firstOf } from "./check.ts";
 import { isUntrusted, type Trust } from "../api/received-secrets.ts";
-import type { NamedReferences } from "./references-of.ts";
+import { type NamedReferences, withUsers } from "./references-of.ts";
 
 /**
  * Measures how far the vault's clock is ahead, by the Date header of its responses (RFC 9110), and
@@ -165,11 +165,15 @@ function checkProxy({ failed }: Checks): Check {
 function checkReferences(
   { ok, failed }: Checks,
   { snapshot }: Connection,
-  { secrets, files }: References,
+  { secrets, files, items, fileItems }: NamedReferences,
 ): Check {
   const missing = [
-    ...[...secrets].filter((name) => snapshot?.secrets(name).length === 0),
-    ...[...files].filter((name) => snapshot?.file(name) === undefined),
+    ...[...secrets]
+      .filter((name) => snapshot?.secrets(name).length === 0)
+      .map((name) => withUsers(name, items)),
+    ...[...files]
+      .filter((name) => snapshot?.file(name) === undefined)
+      .map((name) => withUsers(name, fileItems)),
   ];
   const count = secrets.size + files.size;
   if (missing.length === 0)

@@ -7,15 +7,33 @@ import type { References } from "../vault-client/connection.ts";
 export interface NamedReferences extends References {
   /** The references to secrets, each with the owner that it names. */
   readonly items: readonly NamedItem[];
+  readonly fileItems: readonly NamedItem[];
 }
 
 interface NamedItem {
   readonly source: string;
   readonly owner: string | undefined;
+  /** The resource, as `vaultsecret/name`. */
+  readonly user: string;
 }
 
 const namesIn = (items: readonly NamedItem[]): Set<string> =>
   new Set(items.map(({ source }) => source));
+
+/** Returns a name with the first of the resources that refer to it. */
+export function withUsers(name: string, items: readonly NamedItem[]): string {
+  const users = new Set(items.filter(({ source }) => source === name).map(({ user }) => user));
+  const [first, ...more] = users;
+  return first === undefined
+    ? name
+    : `${name} (${first}${more.length > 0 ? ` and ${more.length} more` : ""})`;
+}
+
+/** Returns the name of a resource; through a connection of the cluster, with its namespace. */
+const userOf = ({ kind, metadata }: KubeObject, isOfCluster: boolean): string => {
+  const namespace = isOfCluster ? `${metadata.namespace}/` : "";
+  return `${kind.toLowerCase()}/${namespace}${metadata.name}`;
+};
 
 /** Returns the names that VaultSecrets and VaultFiles refer to through one connection. */
 export function referencesOf(
@@ -30,12 +48,15 @@ export function referencesOf(
   ): readonly NamedItem[] =>
     objects
       .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
-      .map((object) => source.parse(object))
+      .map((object) => ({ ...source.parse(object), user: userOf(object, namespace === undefined) }))
       .filter(
         ({ ok, resource }) =>
           ok && resource.connection.kind === connection.kind && resource.connection.name === name,
       )
-      .flatMap(({ resource }) => resource.items);
+      .flatMap(({ resource, user }) =>
+        resource.items.map((item) => ({ source: item.source, owner: item.owner, user })),
+      );
   const items = itemsOf(secretSource(), secrets);
-  return { secrets: namesIn(items), files: namesIn(itemsOf(fileSource, files)), items };
+  const fileItems = itemsOf(fileSource, files);
+  return { secrets: namesIn(items), files: namesIn(fileItems), items, fileItems };
 }

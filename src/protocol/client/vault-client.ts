@@ -71,13 +71,18 @@ async function send(
     signal,
     dispatcher,
   }).catch((error: unknown) => {
-    throw new Error(
-      `no response from ${new URL(url).host}: ${causeOf(error)}; check --url and the network`,
-    );
+    const cause = causeOf(error);
+    const remedy = UNTRUSTED.test(cause)
+      ? "no trusted authority signed its certificate; log in with --ca-file FILE, the PEM certificate of its authority"
+      : "check --url and the network";
+    throw new Error(`no response from ${new URL(url).host}: ${cause}; ${remedy}`);
   });
   if (response.statusCode === 200) return response;
   throw failureOf(response.statusCode, await response.body.text().catch(() => ""));
 }
+
+/** Codes of Node for a certificate of an unknown authority. */
+const UNTRUSTED = /UNABLE_TO_|SELF_SIGNED/u;
 
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return "failed";

@@ -96,4 +96,8 @@ export class VaultMetrics {
     name: "vaultsync_vault_emails_waiting",
     help: "Number of emails in the outbox at the last poll.",
   });
+
+  constructor() {
+    this.registry.addBuildInfo("vaultsync_vault_build_info", "vault server");
+  }
 }

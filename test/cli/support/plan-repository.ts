@@ -25,18 +25,15 @@ await other.call("share", {
 });
 await client.upload([{ filename: "nginx.conf", bytes: Buffer.from(VALUE) }]);
 
-beforeEach(async () => {
-  await writeFile(directory.join("password"), vault.passwords.get(ann) ?? "");
-  await run(
-    "login",
-    "--url",
-    vault.url,
-    "--email",
-    ann,
-    "--password-file",
-    directory.join("password"),
-  );
-});
+beforeEach(() => logIn(ann, directory.join("account.json")));
+
+/** Stores a login in a file. */
+export async function logIn(email: string, file: string): Promise<void> {
+  const password = directory.join("password");
+  await writeFile(password, vault.passwords.get(email) ?? "");
+  const account = ["--url", vault.url, "--email", email, "--password-file", password];
+  await run("login", ...account, "--account", file);
+}
 
 export const run = (...args: string[]): Promise<ProcessResult> =>
   runInProcess(args, { VAULTSYNC_ACCOUNT: directory.join("account.json") });

@@ -26,6 +26,18 @@ const clean = { isClean: true, output: expect.any(String) };
 
 const dryRun = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "--filename=-"];
 
+const podOptions = [
+  "serviceAccount.name=syncer",
+  "extraArgs={--log-level=debug}",
+  "extraVolumes[0].name=ca,extraVolumes[0].configMap.name=ca",
+  "extraVolumeMounts[0].name=ca,extraVolumeMounts[0].mountPath=/ca",
+  "strategy.rollingUpdate.maxUnavailable=0",
+  "hostAliases[0].ip=192.0.2.1,hostAliases[0].hostnames={vault.example.com}",
+  "dnsConfig.nameservers={192.0.2.53}",
+  "hostUsers=false",
+  "probes.startup.failureThreshold=600",
+].map((value) => `--set=${value}`);
+
 describe("helm lint, kube-score, kubeconform and the API server find nothing in the chart of", () => {
   test.each<[string, Release, string[]]>([
     ["the operator", operatorRelease, []],
@@ -35,6 +47,7 @@ describe("helm lint, kube-score, kubeconform and the API server find nothing in 
       operatorRelease,
       ["--set=namespaces={default,kube-public}"],
     ],
+    ["the operator, with the options of a pod", operatorRelease, podOptions],
     ["the vault", vaultRelease, []],
     ["the vault, on PostgreSQL", vaultRelease, ["--set=postgres.enabled=true"]],
   ])("%s", async (_, release, values) => {

@@ -33,7 +33,7 @@ const ofBoth: readonly Effect[] = [
   ["image.digest", digest, `image: REGISTRY/vaultsync@${digest}`],
   ["image.pullPolicy", "Always", "imagePullPolicy: Always"],
   ["imagePullSecrets", [{ name: "registry" }], "imagePullSecrets:\n        - name: registry"],
-  ["env", [{ name: "HTTPS_PROXY", value: "http://proxy" }], "- name: HTTPS_PROXY"],
+  ["env", [{ name: "NODE_EXTRA_CA_CERTS", value: "/ca/ca.crt" }], "- name: NODE_EXTRA_CA_CERTS"],
   ["podDisruptionBudget.enabled", false, "kind: Service", "kind: PodDisruptionBudget"],
   ["networkPolicy.enabled", false, "kind: Service", "kind: NetworkPolicy"],
   [
@@ -63,6 +63,24 @@ const ofBoth: readonly Effect[] = [
 
 const operatorEffects: readonly Effect[] = [
   ...ofBoth,
+  ["extraArgs", ["--log-level=debug"], "- --log-level=debug\n"],
+  [
+    "extraVolumes",
+    [{ name: "ca", configMap: { name: "ca" } }],
+    "- configMap:\n            name: ca",
+  ],
+  ["extraVolumeMounts", [{ name: "ca", mountPath: "/ca" }], "- mountPath: /ca\n"],
+  ["serviceAccount.create", false, "kind: Deployment", "\nkind: ServiceAccount\n"],
+  ["serviceAccount.name", "syncer", "serviceAccountName: syncer"],
+  ["serviceAccount.annotations", { "example.com/role": "reader" }, "example.com/role: reader"],
+  ["probes.startup", { failureThreshold: 600 }, "failureThreshold: 600", "failureThreshold: 60\n"],
+  ["probes.liveness", { timeoutSeconds: 30 }, "timeoutSeconds: 30"],
+  ["probes.readiness", { initialDelaySeconds: 7 }, "initialDelaySeconds: 7"],
+  ["strategy", { type: "Recreate" }, "strategy:\n    type: Recreate"],
+  ["dnsConfig", { options: [{ name: "ndots", value: "1" }] }, "dnsConfig:\n        options:"],
+  ["hostAliases", [{ ip: "192.0.2.1", hostnames: ["vault.lan"] }], "- vault.lan"],
+  ["hostUsers", false, "hostUsers: false"],
+  ["monitoring.serviceMonitor", true, "kind: ServiceMonitor"],
   ["namespaces", ["shop", "billing"], "namespaces: shop,billing", "ClusterRoleBinding"],
   ["targetWatch", false, "--target-watch=off"],
   ["restarts", false, "--auto-restart=off", "- rollouts\n  verbs"],
@@ -174,6 +192,25 @@ describe.each<[string, Release, readonly Effect[]]>([
   });
 });
 
+const account = (name: string): RegExp =>
+  new RegExp(`kind: ServiceAccount\\n +name: ${name}\\n`, "gu");
+
+test("everything that names the ServiceAccount has its name, in a namespaced release as well", async () => {
+  for (const namespaces of [[], ["shop"]]) {
+    const values = [...set("serviceAccount.name", "syncer"), ...set("namespaces", namespaces)];
+    const rendered = await helm.template(operatorRelease, values);
+    const byDefault = await helm.template(operatorRelease, set("namespaces", namespaces));
+    const uses = byDefault.match(account("vaultsync"))?.length ?? 0;
+    expect(uses).toBeGreaterThan(1);
+    expect(rendered.match(account("syncer"))).toHaveLength(uses);
+    expect(rendered).not.toMatch(account("vaultsync"));
+    expect(rendered.match(/'vaultsync-system',\s+'syncer'\]\.join/gu)).toHaveLength(3);
+    expect(rendered).not.toContain("'vaultsync'].join");
+    expect(rendered.match(/serviceAccount:\n +name: syncer\n/gu)).toHaveLength(2);
+    expect(rendered).toMatch(/\nkind: ServiceAccount\nmetadata:\n(?: .*\n)*? {2}name: syncer\n/u);
+  }
+});
+
 test("networkPolicy.postgresTo is where a vault on PostgreSQL may connect to", async () => {
   const peers = [{ ipBlock: { cidr: "192.0.2.0/24" } }];
   const args = [...set("networkPolicy.postgresTo", peers), "--set=postgres.enabled=true"];
@@ -267,6 +304,10 @@ test("the probes of a vault with PROXY headers are sent where none is expected",
 test.each<[string, Effect[1], string, Release?]>([
   ["replica", 3, "additional properties 'replica' not allowed"],
   ["image.version", "1", "at '/image': additional properties 'version' not allowed"],
+  ["extraArgs", ["shards=1"], "at '/extraArgs/0': 'shards=1' does not match pattern"],
+  ["extraVolumes", [{ name: "service-account" }], "at '/extraVolumes/0/name': 'not' failed"],
+  ["probes.liveness", { httpGet: {} }, "additional properties 'httpGet' not allowed"],
+  ["monitoring", { podMonitor: true, serviceMonitor: true }, "at '/monitoring': 'not' failed"],
   ["replicas", "many", "at '/replicas': got string, want integer"],
   ["replicas", -1, "at '/replicas': minimum: got -1, want 0"],
   ["targetWatch", "off", "at '/targetWatch': got string, want boolean"],
@@ -279,6 +320,12 @@ test.each<[string, Effect[1], string, Release?]>([
     "loud",
     "at '/flags/logLevel': value must be one of 'debug', 'info', 'warn', 'error'",
   ],
+  ["flags.shards", 0, "at '/flags/shards': minimum: got 0, want 1"],
+  ["flags.concurrency", 257, "at '/flags/concurrency': maximum: got 257, want 256"],
+  ["flags.vaultHosts", ["https://vault"], "'https://vault' does not match pattern"],
+  ["flags.allowedSecretTypes", ["helm.sh/release.v1"], "at '/flags/allowedSecretTypes/0': 'not'"],
+  ["flags.resync", "5s", "at '/flags/resync': '5s' does not match pattern"],
+  ["flags.keepVersions", 0, "at '/flags/keepVersions': minimum: got 0, want 1", vaultRelease],
   ["flags.namespaces", "shop", "at '/flags': additional properties 'namespaces' not allowed"],
   [
     "networkPolicy.egressPorts",

@@ -73,6 +73,43 @@ test("an empty namespace prints nothing on standard output and exits with 0", as
   });
 });
 
+test("a namespace that does not exist is a failure, and so is a name or a context", async () => {
+  const kubeconfig = ["--kubeconfig", controlPlane.kubeconfigPath];
+  const run = (...args: string[]) => runInProcess(["status", ...kubeconfig, ...args]);
+  expect(await run("-n", "typo")).toMatchObject({
+    code: 1,
+    stderr: "vaultsync: there is no namespace typo\n",
+  });
+  expect(await status("absent")).toMatchObject({
+    code: 1,
+    stderr: "vaultsync: no vaultsecret/absent\n",
+  });
+  expect(await status("vaultx/absent")).toMatchObject({ code: 2 });
+  expect(await status("--context", "typo")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('there is no context "typo"'),
+  });
+  expect(await status("--as", "viewer@example.com")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("request the permission to list vaultconnections"),
+  });
+});
+
+/** Returns the names in the rows of the table. */
+const shown = async (...args: string[]): Promise<string[]> =>
+  [...(await status(...args)).stdout.matchAll(/^vault\w+\/\w+(?= )/gmu)].map(([name]) => name);
+
+test("the status shows the resources that are named, or that have labels", async () => {
+  for (const name of ["one", "two"]) await create(vaultSecretKind, name, { connectionRef, data });
+  const label = `label vaultsecret/one -n ${namespace} team=shop`;
+  await controlPlane.kubectl(label.split(" "));
+  expect(await shown("two")).toEqual(["vaultsecret/two"]);
+  expect(await shown("vsec/two", "one")).toEqual(["vaultsecret/one", "vaultsecret/two"]);
+  expect(await shown("-l", "team=shop")).toEqual(["vaultsecret/one"]);
+  for (const name of ["one", "two"])
+    await controlPlane.kubectl(["delete", "vaultsecret", name, "-n", namespace]);
+});
+
 test("the status of a namespace has a row per object, and the message of each that is not ready", async () => {
   const auth = { passwordSecretRef: { name: "login" } };
   await create(

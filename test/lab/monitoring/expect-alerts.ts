@@ -3,9 +3,8 @@ import { promtool, type Part } from "./rules.ts";
 import { continued, INTERVAL, type Scrape } from "./scrape.ts";
 
 /**
- * An alert that fires, with these of its labels: connection, kind, reason, controller, operation,
- * volume, table,
- * served_namespace.
+ * An alert that fires, with these of its labels: connection, kind, controller, operation, volume,
+ * table, served_namespace, resource_namespace.
  */
 export type Firing = { readonly alertname: string } & Readonly<Record<string, string>>;
 
@@ -23,7 +22,7 @@ export async function expectAlerts(
   expected: readonly Firing[],
 ): Promise<void> {
   const labels =
-    "alertname, connection, kind, reason, controller, operation, volume, table, served_namespace";
+    "alertname, connection, kind, controller, operation, volume, table, served_namespace, resource_namespace";
   const test = {
     interval: `${INTERVAL}s`,
     start_timestamp: Math.round(Math.max(0, ...processes.map(([, { at }]) => at))),

@@ -48,18 +48,22 @@ const run = promisify(execFile);
 /**
  * Runs promtool in a directory with the rule file of a part as `rules.yaml`, and with these files.
  * Returns what it printed.
+ * @param input standard input
  * @throws Error with its output when it fails
  */
 export async function promtool(
   part: Part,
   args: readonly string[],
   files: Readonly<Record<string, string>> = {},
+  input = "",
 ): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "vaultsync-promtool-"));
   try {
     const all = { "rules.yaml": stringify(rulesOf(part)), ...files };
     for (const [name, text] of Object.entries(all)) await writeFile(join(directory, name), text);
-    const { stdout, stderr } = await run(await goTool("promtool"), args, { cwd: directory });
+    const running = run(await goTool("promtool"), args, { cwd: directory });
+    running.child.stdin?.end(input);
+    const { stdout, stderr } = await running;
     return stdout + stderr;
   } finally {
     await rm(directory, { recursive: true, force: true });

@@ -2,7 +2,7 @@ import { defined } from "../../lib/defined.ts";
 import { apiVersionOf } from "../../kube/resource.ts";
 import { vaultSecretKind } from "../../api/kinds.ts";
 import { vaultSecretSpec } from "../../api/vault-secret.ts";
-import { formatPath, type Manifest } from "../manifests.ts";
+import { formatPath, type Manifest } from "../manifests/manifest.ts";
 import { FieldReader, type ReportField } from "./field-reader.ts";
 import { liquidTemplateOf } from "./liquid-template-of.ts";
 import { jsonPointerOf } from "./json-pointer-of.ts";

@@ -1,5 +1,5 @@
 import { isObject } from "../../../lib/is-object.ts";
-import { formatPath } from "../manifests.ts";
+import { formatPath } from "../manifests/manifest.ts";
 
 /** Reports that a field cannot be carried over. */
 export type ReportField = (path: readonly PropertyKey[], message: string) => void;

@@ -1,13 +1,8 @@
 import { Document } from "yaml";
 import { vaultSecretKind } from "../../api/kinds.ts";
 import { ADOPT_ANNOTATION } from "../../api/names.ts";
-import {
-  type Manifest,
-  type Problem,
-  problemAt,
-  readManifests,
-  sortProblems,
-} from "../manifests.ts";
+import { type Manifest, type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
+import { readManifests } from "../manifests/read-manifests.ts";
 import { HAS_PROBLEMS } from "../options.ts";
 import { printable } from "../../../lib/printable.ts";
 import { convertExternalSecret, type ConvertedSecret } from "./convert-external-secret.ts";

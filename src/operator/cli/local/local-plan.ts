@@ -3,9 +3,10 @@ import { withoutTrailingSlashes } from "../../../lib/without-trailing-slashes.ts
 import { canonicalEmail } from "../../../protocol/email-address.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { API_GROUP } from "../../api/kinds.ts";
-import { type Problem, problemAt, readManifests, sortProblems } from "../manifests.ts";
+import { type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
+import { readManifests } from "../manifests/read-manifests.ts";
 import { checkClusterRules } from "../plan/check-cluster-rules.ts";
-import type { KnownNamespaces } from "../plan/check-resources.ts";
+import { type KnownNamespaces, knownNamespaces } from "../plan/check-resources.ts";
 import {
   connectionOf,
   keyOfConnection,
@@ -92,9 +93,10 @@ export async function readLocalPlan(flags: LocalFlags, login: Login): Promise<Lo
   if (resources.length === 0 && problems.length === 0)
     throw new Error(`no VaultSecret or VaultFile in ${filename.join(", ")}`);
   const connections = resources.map(({ connection }) => connection);
+  const declared = new Set([...plan.declared, ...connections.map(keyOfConnection)]);
   problems.push(
-    ...checkClusterRules(read.manifests, { ...plan, connections }),
+    ...checkClusterRules(read, { ...plan, connections, declared }),
     ...resources.flatMap((one) => loginProblems(one, login)),
   );
-  return { resources, namespaces: read.namespaces, problems: sortProblems(problems) };
+  return { resources, namespaces: knownNamespaces(read), problems: sortProblems(problems) };
 }

@@ -13,7 +13,7 @@ import {
 } from "../../sync/ready-condition.ts";
 import { shapeProblem } from "../../sync/secret-shape.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import { type Manifest, type Problem, problemAt, sortProblems } from "../manifests.ts";
+import { type Manifest, type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
 import { accessThrough, checkResource, targetBefore } from "../plan/check-resources.ts";
 import { keyOfReference, pathOf, type PlannedResource } from "../plan/planned-resource.ts";
 import { References, type ResolvedResource } from "../plan/resolve-references.ts";

@@ -1,6 +1,6 @@
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
-import type { Problem } from "../manifests.ts";
+import type { Problem } from "../manifests/manifest.ts";
 import type { LocalPlan } from "./local-plan.ts";
 import {
   type Decided,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { Command } from "commander";
 import { Redacted } from "../../../lib/redacted.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
-import type { Problem } from "../manifests.ts";
+import type { Problem } from "../manifests/manifest.ts";
 import { HAS_PROBLEMS } from "../options.ts";
 import { type LocalFlags, readLocalPlan } from "./local-plan.ts";
 import { decideTargets, type LocalTarget, makeTargets } from "./local-targets.ts";

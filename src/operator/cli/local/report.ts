@@ -1,5 +1,5 @@
 import { printable } from "../../../lib/printable.ts";
-import type { Problem } from "../manifests.ts";
+import type { Problem } from "../manifests/manifest.ts";
 
 /** Prints problems as FILE:LINE: message to standard error. */
 export function printProblems(problems: readonly Problem[]): void {

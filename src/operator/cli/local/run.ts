@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { systemClock } from "../../../lib/clock.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
-import type { Problem } from "../manifests.ts";
+import type { Problem } from "../manifests/manifest.ts";
 import { HAS_PROBLEMS } from "../options.ts";
 import { type CommandEnd, CommandProcess, codeOfSignal } from "./command-process.ts";
 import { type LocalFlags, readLocalPlan } from "./local-plan.ts";

@@ -1,6 +1,6 @@
 import { utf8Text } from "../../sync/content.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import { type Problem, problemAt } from "../manifests.ts";
+import { type Problem, problemAt } from "../manifests/manifest.ts";
 import type { LocalTarget } from "./local-targets.ts";
 
 /** Values by the name of their environment variable. */

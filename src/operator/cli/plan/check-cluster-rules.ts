@@ -1,6 +1,9 @@
 import { matchesName } from "../../sync/find-items.ts";
 import { isMerged } from "../../sync/sync-resource.ts";
-import { type Manifest, type Problem, problemAt } from "../manifests.ts";
+import { isObject } from "../../../lib/is-object.ts";
+import { ADOPT_ANNOTATION } from "../../api/names.ts";
+import { type CoreObject, fieldProblem, type Problem, problemAt } from "../manifests/manifest.ts";
+import type { Manifests } from "../manifests/read-manifests.ts";
 import {
   connectionOf,
   keyOfConnection,
@@ -10,14 +13,14 @@ import {
   type PlannedResource,
 } from "./planned-resource.ts";
 
-const placeOf = ({ file, lineOf }: Manifest): string => `${file}:${lineOf("metadata", "name")}`;
+const placeOf = ({ file, lineOf }: CoreObject): string => `${file}:${lineOf("metadata", "name")}`;
 
 /** Returns a problem for each manifest whose key an earlier one has. */
 function repeated(
-  manifests: Iterable<readonly [key: string, manifest: Manifest, path: readonly PropertyKey[]]>,
+  manifests: Iterable<readonly [key: string, manifest: CoreObject, path: readonly PropertyKey[]]>,
   message: (first: string) => string,
 ): Problem[] {
-  const seen = new Map<string, Manifest>();
+  const seen = new Map<string, CoreObject>();
   const problems: Problem[] = [];
   for (const [key, manifest, path] of manifests) {
     const first = seen.get(key);
@@ -75,27 +78,57 @@ function checkPushes({ connections, resources, pushes }: Plan): Problem[] {
   ];
 }
 
-/** Returns what would fail in the cluster for reasons that several manifests show together. */
-export function checkClusterRules(manifests: readonly Manifest[], plan: Plan): Problem[] {
-  const { connections, resources, pushes } = plan;
-  const objects = manifests.map(
-    (one) => [`${one.kind}/${one.namespace}/${one.name}`, one, ["metadata", "name"]] as const,
+/** Returns the name of an object with its kind and namespace. */
+const idOf = (kind: string, namespace: string, name: string): string =>
+  `${kind}/${namespace}/${name}`;
+
+/** Reports whether the owner of an object hands it over to a resource. */
+const isHandedOver = ({ metadata: { annotations } }: CoreObject): boolean =>
+  isObject(annotations) && annotations[ADOPT_ANNOTATION] !== undefined;
+
+/** Returns the targets that another object of the files is as well. */
+function checkWriters(coreObjects: readonly CoreObject[], owned: Plan["resources"]): Problem[] {
+  const written = new Map(
+    coreObjects
+      .filter((object) => !isHandedOver(object))
+      .map((object) => [idOf(object.kind, object.namespace, object.name), object]),
   );
-  const owned = resources.filter(({ resource }) => !isMerged(resource));
-  const targets = owned.map(
-    ({ manifest, resource: { target } }) =>
-      [
-        `${target.kind}/${manifest.namespace}/${target.name}`,
-        manifest,
-        ["spec", "target", "name"],
-      ] as const,
-  );
-  const known = new Set(connections.map(keyOfConnection));
+  return owned.flatMap(({ manifest, resource: { target } }) => {
+    const object = written.get(idOf(target.kind, manifest.namespace, target.name));
+    if (object === undefined) return [];
+    const message = `the ${target.kind} at ${placeOf(object)} has the name of the target: remove it from the files, or choose another name`;
+    return [fieldProblem(manifest, ["spec", "target", "name"], message)];
+  });
+}
+
+/** Returns the resources whose connection is not in the files. */
+function checkConnections({ declared, resources, pushes }: Plan): Problem[] {
   // The administrator of the cluster creates a ClusterVaultConnection, from other files.
   const own = [...resources, ...pushes].filter(
     (one) => connectionOf(one).kind === "VaultConnection",
   );
-  const unconnected = own.filter((resource) => !known.has(keyOfReference(resource)));
+  return own
+    .filter((resource) => !declared.has(keyOfReference(resource)))
+    .map((one) => {
+      const message = `no VaultConnection ${connectionOf(one).name} in namespace ${one.manifest.namespace} in these files`;
+      return fieldProblem(one.manifest, ["spec", "connectionRef", "name"], message);
+    });
+}
+
+/** Returns what would fail in the cluster for reasons that several manifests show together. */
+export function checkClusterRules({ manifests, coreObjects }: Manifests, plan: Plan): Problem[] {
+  const objects = manifests.map(
+    (one) => [idOf(one.kind, one.namespace, one.name), one, ["metadata", "name"]] as const,
+  );
+  const owned = plan.resources.filter(({ resource }) => !isMerged(resource));
+  const targets = owned.map(
+    ({ manifest, resource: { target } }) =>
+      [
+        idOf(target.kind, manifest.namespace, target.name),
+        manifest,
+        ["spec", "target", "name"],
+      ] as const,
+  );
   return [
     ...repeated(
       objects,
@@ -105,15 +138,8 @@ export function checkClusterRules(manifests: readonly Manifest[], plan: Plan): P
       targets,
       (first) => `spec.target.name: the resource at ${first} has this target: choose another name`,
     ),
+    ...checkWriters(coreObjects, owned),
     ...checkPushes(plan),
-    ...unconnected.map((one) => {
-      const { manifest } = one;
-      const message = `no VaultConnection ${connectionOf(one).name} in namespace ${manifest.namespace} in these files`;
-      return problemAt(
-        manifest,
-        ["spec", "connectionRef", "name"],
-        `spec.connectionRef.name: ${message}`,
-      );
-    }),
+    ...checkConnections(plan),
   ];
 }

@@ -1,3 +1,5 @@
+import { isObject } from "../../../lib/is-object.ts";
+import type { Manifests } from "../manifests/read-manifests.ts";
 import type { Labels } from "../../api/namespace-selector.ts";
 import { decide, targetName } from "../../sync/decide.ts";
 import {
@@ -12,7 +14,7 @@ import type { Candidate, Resolution } from "../../sync/resolve.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { checkTemplate } from "../../template/check-template.ts";
-import { type Problem, problemAt } from "../manifests.ts";
+import { type Problem, problemAt } from "../manifests/manifest.ts";
 import { type PlannedConnection, type PlannedResource, pathOf } from "./planned-resource.ts";
 import { type ResolvedResource, unread } from "./resolve-references.ts";
 
@@ -21,6 +23,19 @@ const NAME_LABEL = "kubernetes.io/metadata.name";
 
 /** The namespaces whose objects are in the files, with their labels. */
 export type KnownNamespaces = ReadonlyMap<string, Labels>;
+
+/** Returns the labels of the Namespaces in the files. */
+export function knownNamespaces({ coreObjects }: Manifests): KnownNamespaces {
+  const namespaces = coreObjects.filter(({ kind }) => kind === "Namespace");
+  return new Map(
+    namespaces.map(({ name, metadata: { labels } }) => [
+      name,
+      Object.fromEntries(
+        Object.entries(isObject(labels) ? labels : {}).map(([key, value]) => [key, String(value)]),
+      ),
+    ]),
+  );
+}
 
 /**
  * Returns what a namespace may read through a connection: `unknown` if that depends on labels of a

@@ -1,43 +1,38 @@
 import { API_GROUP } from "../../api/kinds.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
-import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
-import { formatObject } from "../../../command-line/format-object.ts";
-import { printable } from "../../../lib/printable.ts";
-import { formatTable } from "../../../command-line/table.ts";
+import { type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
+import { readManifests } from "../manifests/read-manifests.ts";
 import { HAS_PROBLEMS } from "../options.ts";
-import { type Problem, problemAt, readManifests, sortProblems } from "../manifests.ts";
 import { checkClusterRules } from "./check-cluster-rules.ts";
-import { accessThrough, checkResource, type KnownNamespaces } from "./check-resources.ts";
 import {
+  accessThrough,
+  checkResource,
+  type KnownNamespaces,
+  knownNamespaces,
+} from "./check-resources.ts";
+import { openLogins } from "./open-logins.ts";
+import {
+  connectionOf,
   keyOfConnection,
   keyOfReference,
   planOf,
   type Plan,
+  type PlannedConnection,
   type PlannedPush,
   type PlannedResource,
 } from "./planned-resource.ts";
-import { References, type ResolvedResource } from "./resolve-references.ts";
+import { type PlanFormat, type PlannedKey, type PlanResult, printPlan } from "./print-plan.ts";
+import type { References, ResolvedResource } from "./resolve-references.ts";
 
 /** Flags of `vaultsync plan`. */
-export interface PlanFlags extends AccountFlags, FormatFlags {
+export interface PlanFlags {
   readonly filename: string[];
   readonly namespace: string;
+  readonly account: string | string[];
+  readonly output: PlanFormat;
   readonly offline?: boolean;
+  readonly strict?: boolean;
   readonly allowedSecretTypes?: string[];
-}
-
-/**
- * One key of a target or one entry of the vault that would be written, or one variable of its
- * template, as `{{ name }}`.
- */
-interface PlannedKey {
-  readonly resource: string;
-  readonly namespace: string;
-  readonly target: string;
-  readonly key: string;
-  readonly source: string;
-  /** Absent if the vault was not asked, or has no such version. */
-  readonly version?: number | undefined;
 }
 
 const pushedKeys = ({ manifest, secret, items }: PlannedPush): PlannedKey[] =>
@@ -75,44 +70,44 @@ function writtenKeys(
   }));
 }
 
-function print(
-  keys: readonly PlannedKey[],
-  problems: readonly Problem[],
-  { output }: PlanFlags,
-): void {
-  if (output !== "table") process.stdout.write(formatObject({ keys, problems }, output));
-  else {
-    const header = ["NAMESPACE", "RESOURCE", "TARGET", "KEY", "SOURCE", "VERSION"];
-    const rows = keys.map((one) => [
-      one.namespace,
-      one.resource,
-      one.target,
-      one.key,
-      one.source,
-      String(one.version ?? "-"),
-    ]);
-    if (rows.length > 0) process.stdout.write(formatTable(header, rows));
-    for (const { file, line, message } of problems)
-      process.stderr.write(`${printable(`${file}:${line}: ${message}`)}\n`);
+/** Returns what a plan does not check of a resource: its access, or its references. */
+function unchecked(
+  planned: PlannedResource,
+  declared: ReadonlySet<string>,
+  connection: PlannedConnection | undefined,
+  access: NamespaceAccess,
+  isCompared: boolean,
+): string[] {
+  const { kind, name } = connectionOf(planned);
+  const key = keyOfReference(planned);
+  if (connection === undefined) {
+    // A VaultConnection that is missing is a problem, and so is one that is invalid.
+    const missing = `${kind} ${name} is not in these files: neither its access nor the references through it are checked`;
+    return kind === "VaultConnection" || declared.has(key) ? [] : [missing];
   }
-}
-
-interface Checked {
-  readonly keys: readonly PlannedKey[];
-  readonly problems: readonly Problem[];
-  /** Texts about references and accesses that were not checked. */
-  readonly notes: ReadonlySet<string>;
+  const { url, email } = connection.spec;
+  const { namespace } = planned.manifest;
+  return [
+    ...(access === "unknown"
+      ? [
+          `spec.access of ${key} is not checked for the namespace ${namespace}: add its Namespace to the files`,
+        ]
+      : []),
+    ...(isCompared
+      ? []
+      : [`references of ${kind} ${key} are not checked: log in to ${url} as ${email}`]),
+  ];
 }
 
 /**
  * Checks the resources of a plan by the rules of the operator, and against the lists of the vault
- * unless there is no login.
+ * that each login sees; without `logins` none is compared.
  */
 async function check(
-  { connections, resources, pushes }: Plan,
+  { declared, connections, resources, pushes }: Plan,
   known: KnownNamespaces,
-  references: References | undefined,
-): Promise<Checked> {
+  logins: readonly References[] | undefined,
+): Promise<PlanResult> {
   const byKey = new Map(connections.map((connection) => [keyOfConnection(connection), connection]));
   const keys: PlannedKey[] = [];
   const problems: Problem[] = [];
@@ -122,49 +117,39 @@ async function check(
     const connection = byKey.get(keyOfReference(planned));
     const access: NamespaceAccess =
       connection === undefined ? "unknown" : accessThrough(connection, manifest.namespace, known);
-    if (connection !== undefined && access === "unknown") {
-      notes.add(
-        `spec.access of ${keyOfReference(planned)} is not checked for the namespace ${manifest.namespace}: add its Namespace to the files`,
-      );
-    }
+    const login = connection && logins?.find((references) => references.isOf(connection));
+    const isCompared = logins === undefined || login !== undefined;
+    for (const note of unchecked(planned, declared, connection, access, isCompared))
+      notes.add(note);
     let resolved: ResolvedResource | undefined;
-    if (connection !== undefined && references?.isOf(connection) === true) {
-      const result = await references.resolve(resource, connection, access);
+    if (connection !== undefined && login !== undefined) {
+      const result = await login.resolve(resource, connection, access);
       if ("reason" in result) problems.push(problemAt(manifest, ["spec"], result.message));
       else resolved = result;
-    } else if (connection !== undefined && references !== undefined) {
-      const { kind, spec } = connection;
-      notes.add(
-        `references of ${kind} ${keyOfConnection(connection)} are not checked: log in to ${spec.url} as ${spec.email}`,
-      );
     }
     problems.push(...checkResource(planned, access, resolved));
     keys.push(...writtenKeys(planned, resolved));
   }
-  return { keys: [...keys, ...pushes.flatMap(pushedKeys)], problems, notes };
-}
-
-/** Loads the client of the vault: `--offline` does not need it. */
-async function openReferences({ account }: PlanFlags): Promise<References> {
-  const { VaultClient } = await import("../../../protocol/client/vault-client.ts");
-  return new References(await VaultClient.open(account));
+  return { keys: [...keys, ...pushes.flatMap(pushedKeys)], problems, notChecked: [...notes] };
 }
 
 /** Checks manifests and prints what the operator would write. */
 export async function plan(flags: PlanFlags): Promise<void> {
-  const {
-    manifests,
-    namespaces,
-    problems: unreadable,
-  } = await readManifests(flags.filename, API_GROUP, flags.namespace);
+  const read = await readManifests(flags.filename, API_GROUP, flags.namespace);
+  const { manifests, problems: unreadable } = read;
   if (manifests.length === 0 && unreadable.length === 0)
     throw new Error(`no ${API_GROUP} objects in ${flags.filename.join(", ")}`);
   const invalid: Problem[] = [];
   const planned = planOf(manifests, flags.allowedSecretTypes ?? [], invalid);
-  const references = flags.offline === true ? undefined : await openReferences(flags);
-  const { keys, problems, notes } = await check(planned, namespaces, references);
-  const all = [...unreadable, ...invalid, ...checkClusterRules(manifests, planned), ...problems];
-  print(keys, sortProblems(all), flags);
-  for (const note of notes) process.stderr.write(`${printable(note)}\n`);
-  process.exitCode = all.length === 0 ? 0 : HAS_PROBLEMS;
+  const logins = flags.offline === true ? undefined : await openLogins([flags.account].flat());
+  const checked = await check(planned, knownNamespaces(read), logins);
+  const problems = [
+    ...unreadable,
+    ...invalid,
+    ...checkClusterRules(read, planned),
+    ...checked.problems,
+  ];
+  printPlan({ ...checked, problems: sortProblems(problems) }, flags.output);
+  const isComplete = flags.strict !== true || checked.notChecked.length === 0;
+  process.exitCode = problems.length === 0 && isComplete ? 0 : HAS_PROBLEMS;
 }

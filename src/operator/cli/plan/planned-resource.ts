@@ -1,11 +1,18 @@
 import type { z } from "zod";
-import { isObject } from "../../../lib/is-object.ts";
 import {
   clusterConnectionSpec,
   type ClusterConnectionSpec,
 } from "../../api/cluster-vault-connection.ts";
 import { connectionKey, type ConnectionRef } from "../../api/connection-key.ts";
-import { API_GROUP, type ConnectionKind } from "../../api/kinds.ts";
+import {
+  API_GROUP,
+  type ConnectionKind,
+  connectionKinds,
+  type Kind,
+  vaultFileKind,
+  vaultPushKind,
+  vaultSecretKind,
+} from "../../api/kinds.ts";
 import { connectionSpec } from "../../api/vault-connection.ts";
 import { vaultFileSpec } from "../../api/vault-file.ts";
 import { vaultPushSpec } from "../../api/vault-push.ts";
@@ -13,7 +20,9 @@ import { vaultSecretSpec } from "../../api/vault-secret.ts";
 import { parseFile } from "../../sync/parse-file.ts";
 import { parseSecret } from "../../sync/parse-secret.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
-import { formatPath, type Manifest, type Problem, problemAt } from "../manifests.ts";
+import { fieldProblem, type Manifest, type Problem, problemAt } from "../manifests/manifest.ts";
+import { required } from "../manifests/read-manifests.ts";
+import { checkFields, unknownFields } from "./check-fields.ts";
 
 /**
  * A VaultSecret or VaultFile whose spec is valid, and its desired state as the operator reads it.
@@ -46,6 +55,8 @@ export interface PlannedConnection {
 }
 
 export interface Plan {
+  /** Keys of all connections, also of invalid ones. */
+  readonly declared: ReadonlySet<string>;
   readonly connections: readonly PlannedConnection[];
   readonly resources: readonly PlannedResource[];
   readonly pushes: readonly PlannedPush[];
@@ -74,45 +85,17 @@ export function pathOf(
   return kind === "VaultSecret" ? ["spec", "data", place, "remoteRef"] : ["spec", "files", place];
 }
 
-/**
- * Returns the paths of fields that the schema does not know, and that the API server would drop or
- * reject.
- */
-function unknownFields(
-  given: unknown,
-  parsed: unknown,
-  path: readonly PropertyKey[] = [],
-): PropertyKey[][] {
-  if (Array.isArray(given) && Array.isArray(parsed)) {
-    return given.flatMap((one, index) => unknownFields(one, parsed[index], [...path, index]));
-  }
-  if (!isObject(given) || !isObject(parsed)) return [];
-  return Object.keys(given).flatMap((name) =>
-    Object.hasOwn(parsed, name)
-      ? unknownFields(given[name], parsed[name], [...path, name])
-      : [[...path, name]],
-  );
-}
-
 function parseSpec<T>(
   schema: z.ZodType<T>,
   manifest: Manifest,
   problems: Problem[],
 ): T | undefined {
-  const result = schema.safeParse(manifest.spec);
-  if (!result.success) {
-    for (const { path, message } of result.error.issues) {
-      problems.push(
-        problemAt(manifest, ["spec", ...path], `${formatPath(["spec", ...path])}: ${message}`),
-      );
-    }
-    return undefined;
-  }
-  for (const path of unknownFields(manifest.spec, result.data)) {
-    problems.push(
-      problemAt(manifest, ["spec", ...path], `${formatPath(["spec", ...path])}: unknown field`),
-    );
-  }
+  const result = schema.safeParse(manifest.spec, { error: required });
+  const wrong = result.error?.issues ?? [];
+  problems.push(
+    ...wrong.map(({ path, message }) => fieldProblem(manifest, ["spec", ...path], message)),
+    ...unknownFields(manifest, schema),
+  );
   return result.data;
 }
 
@@ -156,6 +139,13 @@ function plannedPush(manifest: Manifest, problems: Problem[]): PlannedPush[] {
   return [{ manifest, connection, secret: spec.secret.name, items }];
 }
 
+const kinds = new Map<string, Kind>(
+  [...Object.values(connectionKinds), vaultSecretKind, vaultFileKind, vaultPushKind].map((kind) => [
+    kind.kind,
+    kind,
+  ]),
+);
+
 /**
  * Parses the specs. An invalid spec becomes a problem and is not part of the plan.
  * @param moreTypes types of Secrets that the operator allows in addition to the default ones
@@ -165,13 +155,19 @@ export function planOf(
   moreTypes: readonly string[],
   problems: Problem[],
 ): Plan {
+  const declared = new Set<string>();
   const connections: PlannedConnection[] = [];
   const resources: PlannedResource[] = [];
   const pushes: PlannedPush[] = [];
   for (const manifest of manifests) {
+    const kind = kinds.get(manifest.kind);
+    if (kind !== undefined) problems.push(...checkFields(manifest, kind));
     switch (manifest.kind) {
       case "VaultConnection":
       case "ClusterVaultConnection":
+        declared.add(
+          connectionKey({ kind: manifest.kind, name: manifest.name }, manifest.namespace),
+        );
         connections.push(...plannedConnection(manifest, manifest.kind, problems));
         break;
       case "VaultSecret":
@@ -187,5 +183,5 @@ export function planOf(
       }
     }
   }
-  return { connections, resources, pushes };
+  return { declared, connections, resources, pushes };
 }

@@ -33,9 +33,12 @@ function readyCells(state: Readable): Cell[] {
 
 const since = (timestamp: string | undefined, now: number): string =>
   timestamp === undefined ? NONE : formatAge(now - Date.parse(timestamp));
+/** Times further away mean never: the vault's own default for a removal is a thousand years. */
+const NEVER_MS = 100 * 365 * 24 * 3_600_000;
 const until = (timestamp: string | undefined, now: number): string => {
   if (timestamp === undefined) return NONE;
   const ms = Date.parse(timestamp) - now;
+  if (ms > NEVER_MS) return NONE;
   return ms < 0 ? `${formatAge(-ms)} ago` : formatAge(ms);
 };
 

@@ -5,12 +5,14 @@ import {
   vaultPushKind,
   vaultSecretKind,
 } from "../../api/kinds.ts";
-import { ALL_NAMESPACES } from "../../kube/resource.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
+import { ALL_NAMESPACES, NAMESPACES } from "../../kube/resource.ts";
 import { type Cluster, listAll, listClusterConnections, withCluster } from "../cluster.ts";
 import { formatObject } from "../../../command-line/format-object.ts";
 import type { FormatFlags } from "../../../command-line/options.ts";
 import { stopSignal } from "../../../command-line/stop-signal.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
+import type { ResourceName } from "../resource-name.ts";
 import {
   type ConnectionState,
   connectionState,
@@ -23,6 +25,7 @@ import { connectionTable, isReady, problemLines, resourceTable } from "./status-
 export interface StatusFlags extends ClusterFlags, FormatFlags {
   readonly items?: boolean;
   readonly watch?: boolean;
+  readonly selector?: string;
 }
 
 /** Time between two reads with --watch, in milliseconds. */
@@ -34,14 +37,60 @@ interface Status {
   readonly resources: readonly ResourceState[];
 }
 
-async function readStatus(cluster: Cluster, signal: AbortSignal): Promise<Status> {
+/** The objects that the command shows: all by default. */
+interface Selection {
+  readonly names: readonly ResourceName[];
+  readonly selector: string | undefined;
+}
+
+/** @throws Error for a name that does not exist */
+function named(
+  states: readonly (ConnectionState | ResourceState)[],
+  names: readonly ResourceName[],
+): Set<unknown> {
+  return new Set(
+    names.flatMap(({ kind, name }) => {
+      const found = states.filter((one) => one.kind === kind.singular && one.name === name);
+      if (found.length === 0) throw new Error(`no ${kind.singular}/${name}`);
+      return found;
+    }),
+  );
+}
+
+async function readStatus(
+  cluster: Cluster,
+  { names, selector }: Selection,
+  signal: AbortSignal,
+): Promise<Status> {
   const kinds = [vaultConnectionKind, vaultSecretKind, vaultFileKind, vaultPushKind];
   const [connections = [], ...rest] = await Promise.all(
-    kinds.map((kind) => listAll(cluster, kind, signal)),
+    kinds.map((kind) => listAll(cluster, kind, signal, selector)),
   );
-  const resources = rest.flat();
-  connections.push(...(await listClusterConnections(cluster, resources, signal)));
-  return { connections: connections.map(connectionState), resources: resources.map(resourceState) };
+  const objects = rest.flat();
+  if (selector === undefined && names.length === 0)
+    connections.push(...(await listClusterConnections(cluster, objects, signal)));
+  const all = {
+    connections: connections.map(connectionState),
+    resources: objects.map(resourceState),
+  };
+  if (names.length === 0) return all;
+  const shown = named([...all.connections, ...all.resources], names);
+  return {
+    connections: all.connections.filter((one) => shown.has(one)),
+    resources: all.resources.filter((one) => shown.has(one)),
+  };
+}
+
+/** @throws Error when the namespace does not exist, as far as the user may know that */
+async function checkNamespace({ api, namespace }: Cluster, signal: AbortSignal): Promise<void> {
+  if (namespace === ALL_NAMESPACES) return;
+  try {
+    await api.getMetadata(NAMESPACES, { name: namespace }, signal);
+  } catch (error) {
+    if (isKubeError(error, "NotFound"))
+      throw new Error(`there is no namespace ${namespace}`, { cause: error });
+    if (!isKubeError(error, "Forbidden")) throw error;
+  }
 }
 
 /** Returns what to print for a status. */
@@ -64,13 +113,15 @@ const clear = (): void => void (process.stdout.isTTY && process.stdout.write("\u
 
 async function showStatus(
   cluster: Cluster,
+  names: readonly ResourceName[],
   flags: StatusFlags,
   signal: AbortSignal,
 ): Promise<void> {
   let last: string | undefined;
   for (;;) {
-    const read = await readStatus(cluster, signal);
+    const read = await readStatus(cluster, { names, selector: flags.selector }, signal);
     const states = [...read.connections, ...read.resources];
+    if (states.length === 0) await checkNamespace(cluster, signal);
     const text = format(read, flags);
     // A terminal also shows that ages grow.
     const shown = process.stdout.isTTY ? text : JSON.stringify(read);
@@ -93,9 +144,9 @@ const where = ({ namespace }: Cluster): string =>
   namespace === ALL_NAMESPACES ? "any namespace" : `namespace ${namespace}`;
 
 /** Prints the state of resources and their connections. Changes nothing. */
-export async function status(flags: StatusFlags): Promise<void> {
+export async function status(names: readonly ResourceName[], flags: StatusFlags): Promise<void> {
   const signal = stopSignal();
-  await withCluster(flags, (cluster) => showStatus(cluster, flags, signal)).catch(
+  await withCluster(flags, (cluster) => showStatus(cluster, names, flags, signal)).catch(
     (error: unknown) => {
       if (!signal.aborted) throw error;
     },

@@ -24,10 +24,11 @@ const SERVER_WITHOUT_KUBECONFIG = "http://localhost:8080";
  * (80 MB, a quarter of a second).
  *
  * @param path the file; by default the files of `KUBECONFIG`, then the one in the home directory
+ * @param context the context to use instead of the current one
  * @throws KubeConfigError when it cannot be read or has an unsupported setting
  */
-export function kubeconfigSource(path: string | undefined): AccessSource {
-  let config = read(path);
+export function kubeconfigSource(path: string | undefined, context?: string): AccessSource {
+  let config = read(path, context);
   const cluster = config.getCurrentCluster();
   if (!cluster) {
     throw new KubeConfigError(
@@ -51,13 +52,13 @@ export function kubeconfigSource(path: string | undefined): AccessSource {
     server,
     namespace,
     async load(fresh) {
-      if (fresh) config = read(path);
+      if (fresh) config = read(path, context);
       return accessOf(config);
     },
   };
 }
 
-function read(path: string | undefined): KubeConfig {
+function read(path: string | undefined, context?: string): KubeConfig {
   const config = new KubeConfig();
   try {
     if (path === undefined) config.loadFromDefault();
@@ -69,6 +70,13 @@ function read(path: string | undefined): KubeConfig {
     throw new KubeConfigError(
       `cannot read the kubeconfig ${path ?? defaultPath()}: ${code}${remedy}`,
     );
+  }
+  if (context !== undefined) {
+    if (config.getContextObject(context) === null)
+      throw new KubeConfigError(
+        `kubeconfig: there is no context ${JSON.stringify(context)}: kubectl config get-contexts lists them`,
+      );
+    config.setCurrentContext(context);
   }
   return config;
 }

@@ -11,6 +11,10 @@ export const SERVICE_ACCOUNT_DIRECTORY = "/var/run/secrets/kubernetes.io/service
 export interface CredentialsOptions {
   /** Path of a kubeconfig. */
   readonly kubeconfig?: string | undefined;
+  /** Context of the kubeconfig; its current one by default. */
+  readonly context?: string | undefined;
+  /** User to impersonate. */
+  readonly as?: string | undefined;
   readonly clock?: Clock;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly serviceAccountDirectory?: string;
@@ -24,21 +28,35 @@ export interface CredentialsOptions {
  * @throws KubeConfigError when no source is available or the kubeconfig is not usable
  */
 export async function loadCredentials(options: CredentialsOptions = {}): Promise<Credentials> {
-  return new Credentials(await findSource(options), options.clock ?? systemClock);
+  const source = await findSource(options);
+  const { as, clock = systemClock } = options;
+  return new Credentials(as === undefined ? source : impersonating(source, as), clock);
+}
+
+/** Returns a source whose requests are made as another user. */
+function impersonating(source: AccessSource, user: string): AccessSource {
+  return {
+    ...source,
+    async load(fresh) {
+      const { headers, tls } = await source.load(fresh);
+      return { headers: new Redacted({ ...headers.reveal(), "impersonate-user": user }), tls };
+    },
+  };
 }
 
 async function findSource(options: CredentialsOptions): Promise<AccessSource> {
   const {
     kubeconfig,
+    context,
     env = process.env,
     serviceAccountDirectory = SERVICE_ACCOUNT_DIRECTORY,
   } = options;
   const host = env["KUBERNETES_SERVICE_HOST"];
   const port = env["KUBERNETES_SERVICE_PORT"];
-  if (!kubeconfig && !env["KUBECONFIG"] && host && port)
+  if (!kubeconfig && !context && !env["KUBECONFIG"] && host && port)
     return inClusterSource({ host, port }, serviceAccountDirectory);
   const { kubeconfigSource } = await import("./kubeconfig.ts");
-  return kubeconfigSource(kubeconfig || undefined);
+  return kubeconfigSource(kubeconfig || undefined, context);
 }
 
 /**

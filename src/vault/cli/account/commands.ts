@@ -154,6 +154,7 @@ function addWriting(secret: Command): void {
       "--value-file <file>",
       "file with the value (default: standard input; a terminal is prompted for one line)",
     )
+    .option("--allow-empty", "store an empty value; without it, one is an error")
     .option(
       "--metadata <name=value>",
       "metadata to set; may be repeated; JSON or text",

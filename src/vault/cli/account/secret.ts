@@ -76,19 +76,24 @@ async function readValue(file: string | undefined): Promise<Redacted<string>> {
 
 export type SetFlags = OwnerFlags & {
   readonly valueFile?: string;
+  readonly allowEmpty?: boolean;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly deleteMinutes?: number;
 };
 
 export async function set(
   name: string,
-  { valueFile, metadata, deleteMinutes, ...flags }: SetFlags,
+  { valueFile, allowEmpty, metadata, deleteMinutes, ...flags }: SetFlags,
 ): Promise<void> {
   const client = await VaultClient.open(flags.account);
+  const value = await readValue(valueFile);
+  if (value.reveal() === "" && allowEmpty !== true)
+    throw new Error(
+      "the value is empty, as after a command in a pipe that failed: nothing is stored; give --allow-empty to store it",
+    );
   const known = await findSecret(client, { name, owner: flags.owner });
   // A user who may only write does not see the secret in the list.
   const owner = known === undefined ? flags.owner : known.owner;
-  const value = await readValue(valueFile);
   const body = {
     key_name: name,
     key_value: value.reveal(),

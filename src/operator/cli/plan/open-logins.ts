@@ -1,0 +1,28 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { References } from "./resolve-references.ts";
+
+/**
+ * Returns the files of logins at a path: all of a directory. A path that does not exist is
+ * returned, because opening it says to log in.
+ */
+async function loginsAt(path: string): Promise<string[]> {
+  const isDirectory = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isDirectory) return [path];
+  const names = (await readdir(path)).filter((name) => name.endsWith(".json"));
+  return names.sort().map((name) => join(path, name));
+}
+
+/**
+ * Opens the logins of files and directories. Loads the client of the vault.
+ * @throws Error that says to log in, when there is none
+ */
+export async function openLogins(paths: readonly string[]): Promise<References[]> {
+  const { VaultClient } = await import("../../../protocol/client/vault-client.ts");
+  const files = (await Promise.all(paths.map(loginsAt))).flat();
+  if (files.length === 0) throw new Error("not logged in: run vaultsync login");
+  return Promise.all(files.map(async (file) => new References(await VaultClient.open(file))));
+}
