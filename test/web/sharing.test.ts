@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AnnAndBob, ann, bob, secretRoute } from "./support/ann-and-bob.ts";
+import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
 import { addSecondVersion } from "./support/pages.ts";
 
@@ -30,6 +31,7 @@ describe("sharing section", () => {
     const words = () => grants.locator("span:not(.badges)").allTextContents();
     await to.fill("checkout");
     await share.click();
+    await page.getByRole("dialog").getByRole("button", { name: "Invite and share" }).click();
     await expect.poll(words).toEqual(["checkout", "Team", "Read", "Some members not active"]);
     await to.fill(bob);
     await page.getByLabel("Permission", { exact: true }).selectOption("RW");
@@ -85,11 +87,70 @@ describe("sharing section", () => {
     await dialog.getByRole("button", { name: "Invite and share" }).click();
     await page.getByText("Shared with 2 users.").waitFor();
     await expect.poll(() => grants.count()).toBe(2);
-    // A recipient is known: no second question.
+    // Who was typed once is not known: the address may be a typing error.
     await recipients.fill("bob@exmaple.com");
     await page.getByLabel("Permission", { exact: true }).selectOption("RW");
     await share.click();
-    await grants.filter({ hasText: "bob@exmaple.com" }).getByText("Read and write").waitFor();
+    await dialog.getByText("bob@exmaple.com").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await recipients.fill(bob);
+    await share.click();
+    await grants.filter({ hasText: bob }).getByText("Read and write").waitFor();
+  });
+
+  test("asks before it shares with a team whose members may have no account", async () => {
+    const typo = "robbin@exmaple.com";
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    await users.ann.call("team_create", { group_id: "testers", members: [bob, typo] });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const dialog = page.getByRole("dialog");
+    await page.getByLabel("User or team").fill("testers");
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await dialog.getByRole("listitem").getByText(typo).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByLabel("User or team").fill(typo);
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await dialog.getByRole("listitem").getByText(typo).waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    expect((await users.ann.call("share_list", { key_name: "shop-db" })).json().shares).toEqual([]);
+    await page.getByLabel("User or team").fill("testers");
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await dialog.getByRole("button", { name: "Invite and share" }).click();
+    await page.getByText("Shared with testers.").waitFor();
+    await users.ann.call("team_delete", { group_id: "testers" });
+  });
+
+  test("does not ask about a user whom the vault has seen, although the session ended", async () => {
+    await users.bob.call("protect", { key_name: "mail", key_value: "v" });
+    await users.bob.call("share", {
+      key_name: "mail",
+      permission: "R",
+      usr_id_from: bob,
+      usr_id_to: ann,
+    });
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await page.route("**/v1/user/secret/share", (route) =>
+      route.request().postDataJSON().invite === false
+        ? route.fulfill({
+            status: 409,
+            contentType: "application/json",
+            body: JSON.stringify({
+              error: {
+                code: "invitation_required",
+                message: "a recipient would be invited",
+                details: [{ path: "usr_id_to.0", reason: "would be invited" }],
+              },
+            }),
+          })
+        : route.continue(),
+    );
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByLabel("User or team").fill(bob);
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await page.getByText(`Shared with ${bob}.`).waitFor();
   });
 
   test("offers the link of the page, which who may only write needs, and their page says so", async () => {

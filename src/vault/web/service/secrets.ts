@@ -184,8 +184,9 @@ export async function scheduleRemoval(
   );
 }
 
-export async function deleteSecret(client: VaultClient, name: string): Promise<void> {
-  await client.call("delete", { key_name: [name] }, isObject);
+/** Deletes own secrets: all of them, or none. */
+export async function deleteSecrets(client: VaultClient, names: readonly string[]): Promise<void> {
+  await client.call("delete", { key_name: names }, isObject);
 }
 
 export async function deleteVersion(
@@ -216,19 +217,19 @@ export type Recipients =
   | { readonly kind: "people"; readonly to: readonly string[] };
 
 /**
- * Shares a secret, or changes the permission of existing shares: with all recipients, or none.
+ * Shares secrets, or changes the permission of existing shares: all of them with all recipients, or none.
  * @throws RequestError `invitation_required` without `invite`, when a recipient has no account or
  * is not logged in
  */
-export async function shareSecret(
+export async function shareSecrets(
   client: VaultClient,
-  name: string,
+  names: readonly string[],
   { kind, to }: Recipients,
   { permission, invite }: { readonly permission: Permission; readonly invite: boolean },
 ): Promise<void> {
   const recipients = kind === "people" ? { usr_id_to: to } : { group_id_to: to };
   const body = {
-    key_name: [name],
+    key_name: names,
     usr_id_from: client.email,
     permission,
     ...(!invite && { invite }),

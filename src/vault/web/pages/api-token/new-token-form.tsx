@@ -1,4 +1,5 @@
 import type { VNode } from "preact";
+import { Disclosure } from "../../parts/disclosure.tsx";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { formText, Form } from "../../parts/form.tsx";
 import type { RequestError } from "../../service/request-error.ts";
@@ -26,8 +27,10 @@ const ends: readonly (readonly [hours: string, label: string])[] = [
 /** Fields that limit where from, and for how long in total, a token can be used. */
 function LimitFields({ failure }: { readonly failure: RequestError | undefined }): VNode {
   return (
-    <details class="more" open={failure?.reason("allowed_networks") !== undefined}>
-      <summary>Limit where and how long it can be used</summary>
+    <Disclosure
+      label="Limit where and how long it can be used"
+      forced={failure?.reason("allowed_networks") !== undefined}
+    >
       <TextField
         label="Networks"
         name="allowed_networks"
@@ -44,7 +47,7 @@ function LimitFields({ failure }: { readonly failure: RequestError | undefined }
           </option>
         ))}
       </ChoiceField>
-    </details>
+    </Disclosure>
   );
 }
 
@@ -85,8 +88,7 @@ const order: readonly ScopeAttribute[] = [
 /** The values of each attribute that a token admits. */
 function ScopeFields(): VNode {
   return (
-    <details class="more">
-      <summary>Limit what it can access</summary>
+    <Disclosure label="Limit what it can access">
       <p class="hint">
         Separate several values by commas. The token reaches the secrets that match every field; an
         empty field admits every secret. Files are not limited.
@@ -101,7 +103,7 @@ function ScopeFields(): VNode {
           placeholder="All"
         />
       ))}
-    </details>
+    </Disclosure>
   );
 }
 

@@ -9,9 +9,9 @@ import { Pager } from "../../parts/pager.tsx";
 import { permissionWords } from "../../parts/value-text.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { shareSecret, unshareSecret, type Recipients } from "../../service/secrets.ts";
+import { shareSecrets, unshareSecret, type Recipients } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-import { PermissionField, readPermission } from "./share-form.tsx";
+import { PermissionField, readPermission } from "./recipient-fields.tsx";
 
 const PAGE_SIZE = 10;
 
@@ -33,7 +33,7 @@ function PermissionDialog({ name, share, onChange, onClose }: GrantDialogProps):
   const work = async (form: HTMLFormElement): Promise<void> => {
     const permission = readPermission(form);
     if (permission !== share.permission) {
-      await shareSecret(client, name, recipientsOf(share), { permission, invite: true });
+      await shareSecrets(client, [name], recipientsOf(share), { permission, invite: true });
       toast(`Changed the permission of ${share.to}.`);
       await onChange();
     }

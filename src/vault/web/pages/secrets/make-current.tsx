@@ -86,8 +86,7 @@ export function MakeCurrentDialog({ version, latest, onChange, onClose }: MakeCu
       <Form action={action} submit="Make current" work={work} onCancel={onClose}>
         <p>
           Adds a version with the value of version {version.key_version}, which everyone with access
-          gets from then on. Version {latest.key_version} stays in the list, and the metadata stays
-          that of version {latest.key_version}.
+          gets from then on. Version {latest.key_version} stays in the list, and its metadata stays.
         </p>
         <ValueComparison version={version} latest={latest} />
       </Form>

@@ -1,4 +1,4 @@
-import type { VNode } from "preact";
+import type { TargetedClipboardEvent, VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { RequestError } from "../../service/request-error.ts";
@@ -142,6 +142,18 @@ export function ValueField({
     area.current.value = password;
     area.current.dispatchEvent(new Event("input", { bubbles: true }));
   };
+  const onPaste = (event: TargetedClipboardEvent<HTMLTextAreaElement>): void => {
+    const pasted = event.clipboardData?.getData("text") ?? "";
+    const size = new Blob([pasted]).size;
+    if (size > MAX_VALUE_BYTES) {
+      event.preventDefault();
+      setProblem(
+        `The pasted text has ${sizeText(size)}; a value has at most ${sizeText(MAX_VALUE_BYTES)}. Nothing was pasted.`,
+      );
+      return;
+    }
+    concealLength(event.currentTarget, event.currentTarget.value.length + pasted.length);
+  };
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -155,13 +167,11 @@ export function ValueField({
         hidden={file !== undefined}
         autocomplete="off"
         spellcheck={false}
-        onPaste={({ currentTarget, clipboardData }) =>
-          concealLength(
-            currentTarget,
-            currentTarget.value.length + (clipboardData?.getData("text") ?? "").length,
-          )
-        }
-        onInput={({ currentTarget }) => concealLength(currentTarget, currentTarget.value.length)}
+        onPaste={onPaste}
+        onInput={({ currentTarget }) => {
+          setProblem(undefined);
+          concealLength(currentTarget, currentTarget.value.length);
+        }}
         aria-describedby={`${id}-hint ${id}-reason`}
         {...(reason !== undefined && { "aria-invalid": "true" as const })}
       />
