@@ -87,8 +87,9 @@ describe("a secret that a colleague changes", () => {
     expect((await users.ann.call("expose", { key_name: "shop-db" })).json().key_value).toBe("mine");
   });
 
-  test("that was deleted becomes a new secret only on request, and the typed value stays", async () => {
-    await protect({ key_value: "one" });
+  test("that was deleted becomes a new secret only on request, with its metadata", async () => {
+    const metadata = { environment_type: "prod", expiration_time: 90, team: { name: "blue" } };
+    await protect({ key_value: "one", metadata });
     const page = await openSecret();
     await page.getByRole("link", { name: "shop-db" }).click();
     await page.getByRole("button", { name: "New version" }).click();
@@ -102,6 +103,7 @@ describe("a secret that a colleague changes", () => {
     expect((await users.ann.call("expose", { key_name: "shop-db" })).json()).toMatchObject({
       key_value: "typed",
       key_version: 1,
+      metadata,
     });
   });
 });

@@ -10,6 +10,7 @@ import { navigate } from "../../routing/use-route.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { createSecret, type NewSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { shortened } from "../../text/shortened.ts";
 import { CustomMetadata } from "./custom-metadata.tsx";
 import { DelayFields, readDelay } from "./delay-fields.tsx";
 import { AttributeFields, DescriptionField, ExpiryField } from "./metadata-fields.tsx";
@@ -68,7 +69,8 @@ export function NewSecretForm(): VNode {
       throw error;
     }
     await list.reload();
-    finish(`Created ${name}.`, { page: "secret", owner: email, name }, `Open ${name}`);
+    const short = shortened(name);
+    finish(`Created ${short}.`, { page: "secret", owner: email, name }, `Open ${short}`);
   };
   const { failure } = action;
   const metadata = { initial: defaultMetadata, failure };

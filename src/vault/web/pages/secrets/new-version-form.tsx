@@ -6,12 +6,14 @@ import { useAction } from "../../parts/use-action.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { addVersion, createSecret, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { shortened } from "../../text/shortened.ts";
 import { readValue, useValueInput, ValueField } from "./value-field.tsx";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
 
 interface NewVersionFormProps {
-  readonly access: SecretAccess;
+  /** The secret; its metadata is unknown to a user who may only write. */
+  readonly access: SecretAccess & Partial<Pick<SecretRecord, "metadata">>;
   /** Number of the latest version that the page shows; unknown to a user who may only write. */
   readonly latest?: number;
   /** Reloads the page. */
@@ -48,16 +50,16 @@ export function NewVersionForm({ access, latest, onChange, onClose }: NewVersion
   const input = useValueInput();
   const [seen] = useState(latest);
   const [conflict, setConflict] = useState<Conflict | undefined>(undefined);
-  const { key_name: name, owner } = access;
+  const { key_name: name, owner, metadata = {} } = access;
   const own = owner === client.email;
   const store = async (value: string): Promise<void> => {
     if (conflict === "deleted") {
-      await createSecret(client, { key_name: name, key_value: value, metadata: {} });
-      toast(`Created ${name}.`);
+      await createSecret(client, { key_name: name, key_value: value, metadata });
+      toast(`Created ${shortened(name)}.`);
     } else {
       const expected = conflict === "changed" ? latest : seen;
       const { key_version: version } = await addVersion(client, access, value, expected);
-      toast(`Added version ${version} of ${name}.`);
+      toast(`Added version ${version} of ${shortened(name)}.`);
     }
   };
   const work = async (form: HTMLFormElement): Promise<void> => {

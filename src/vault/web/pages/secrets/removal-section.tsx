@@ -9,6 +9,7 @@ import { useShown } from "../../parts/use-finish.ts";
 import { replaceRoute } from "../../routing/use-route.ts";
 import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { shortened } from "../../text/shortened.ts";
 import { BlockSender } from "./block-sender.tsx";
 import { RemovalSchedule } from "./removal-schedule.tsx";
 import { useSecrets } from "./secrets-context.ts";
@@ -32,7 +33,8 @@ export function RemovalSection({
   const remove = async (): Promise<void> => {
     if (own) await deleteSecrets(client, [name]);
     else await leaveSecret(client, secret);
-    toast(own ? `Deleted ${name}.` : `Removed ${name} from your list.`);
+    const short = shortened(name);
+    toast(own ? `Deleted ${short}.` : `Removed ${short} from your list.`);
     if (isShown()) replaceRoute({ page: "secrets" });
     await list.reload();
   };
