@@ -123,6 +123,7 @@ test("an earlier version is made current after a question, and each version name
   await page.getByRole("button", { name: "Make current: version 1" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Compare with version 2" }).click();
+  await dialog.getByText("1 line removed, 1 added.").waitFor();
   await expect
     .poll(() => dialog.getByLabel("Difference").textContent())
     .toBe("− second value\n+ first value\n");

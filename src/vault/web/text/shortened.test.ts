@@ -3,9 +3,9 @@ import { shortened } from "./shortened.ts";
 
 test.each([
   ["short", "short"],
-  ["x".repeat(36), "x".repeat(36)],
-  [`value of prod/${"x".repeat(40)}/cert`, "value of prod/xxx…xxxxxxxxxxxx/cert"],
-  ["💚".repeat(37), `${"💚".repeat(17)}…${"💚".repeat(17)}`],
+  ["x".repeat(30), "x".repeat(30)],
+  [`value of prod/${"x".repeat(40)}/cert`, "value of prod/…xxxxxxxxx/cert"],
+  ["💚".repeat(31), `${"💚".repeat(14)}…${"💚".repeat(14)}`],
 ])("shortened: %s", (text, expected) => {
   expect(shortened(text)).toBe(expected);
 });

@@ -1,5 +1,5 @@
 /** Shortens a text in the middle: both ends of a name in a folder say which one it is. */
-export function shortened(text: string, most = 36): string {
+export function shortened(text: string, most = 30): string {
   const characters = Array.from(text);
   if (characters.length <= most) return text;
   const half = Math.floor((most - 1) / 2);
