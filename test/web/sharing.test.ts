@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { AnnAndBob, ann, bob, secretRoute } from "./support/ann-and-bob.ts";
 import { accessibilityViolations } from "./support/accessibility.ts";
@@ -11,6 +12,14 @@ async function bobsPermissions(): Promise<string[]> {
   return (await users.bob.call("list_no_dup"))
     .json()
     .secrets.map((secret: { permission: string }) => secret.permission);
+}
+
+/** Lets a page take the vault for one that sends emails; the test's vault writes them to files. */
+async function withSmtpServer(page: Page): Promise<void> {
+  await page.route("**/app/session", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ json: { ...(await response.json()), email_delivery: "smtp" } });
+  });
 }
 
 describe("sharing section", () => {
@@ -186,6 +195,7 @@ describe("sharing section", () => {
         ...recipient,
       });
     const { page, go } = await browser.visit(users.vault, { as: ann });
+    await withSmtpServer(page);
     await go(secretRoute(ann, "shop-db"));
     const dialog = page.getByRole("dialog");
     const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
@@ -238,6 +248,37 @@ async function shareWithAnn(permission: string): Promise<void> {
   await users.bob.call("protect", { key_name: "mail", key_value: "bob's value" });
   await users.bob.call("share", { key_name: "mail", permission, usr_id_from: bob, usr_id_to: ann });
 }
+
+describe("a vault without an SMTP server", () => {
+  test("claims no email: it says how to invite a user, and who has the link", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByLabel("User or team").fill("newbie@example.com");
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("This vault sends no email").waitFor();
+    await dialog.getByText(`sign up at ${users.vault.url}`).waitFor();
+    await dialog.getByRole("button", { name: "Invite and share" }).click();
+    await page.getByText("Invited", { exact: true }).waitFor();
+    expect(await page.getByText("by email").count()).toBe(0);
+    const stranger = await browser.visit(users.vault);
+    await stranger.go("/forgot-password");
+    await stranger.page.getByText("This vault sends no email").waitFor();
+    await stranger.page.getByLabel("Email address").fill("newbie@example.com");
+    await stranger.page.getByRole("button", { name: "Request the link" }).click();
+    await stranger.page.getByText("Ask the operator of this vault for the link").waitFor();
+    expect(await accessibilityViolations(stranger.page)).toEqual([]);
+  });
+
+  test("is not assumed when it has one", async () => {
+    const { page, go } = await browser.visit(users.vault);
+    await withSmtpServer(page);
+    await go("/forgot-password");
+    await page.getByText("We send you an email").waitFor();
+    await page.getByRole("button", { name: "Send me the link" }).waitFor();
+  });
+});
 
 describe("received secret", () => {
   test("with R permission can be revealed and removed from the list, but not changed", async () => {

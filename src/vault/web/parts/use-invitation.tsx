@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { RequestError } from "../service/request-error.ts";
+import { useSendsEmail } from "./email-delivery.ts";
 import { Dialog } from "./dialog.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { Canceled } from "./use-action.ts";
@@ -14,6 +15,8 @@ interface Words {
   readonly icon: IconName;
   /** Access of a stranger with one of the addresses. */
   readonly effect: (addresses: string) => string;
+  /** State of the request. */
+  readonly nothing: string;
 }
 
 const words: Readonly<Record<Purpose, Words>> = {
@@ -21,15 +24,16 @@ const words: Readonly<Record<Purpose, Words>> = {
     verb: "Invite",
     confirm: "Invite and share",
     icon: "mail",
-    effect: (addresses) =>
-      `The reader of email at ${addresses} gets an invitation and, after the login, the secret. Nothing is shared so far.`,
+    effect: (addresses) => `The reader of email at ${addresses} gets access after the login.`,
+    nothing: "Nothing is shared so far.",
   },
   add: {
     verb: "Add",
     confirm: "Add anyway",
     icon: "plus",
     effect: (addresses) =>
-      `The reader of email at ${addresses} can sign up and then reads everything that is shared with the team. No member was added so far.`,
+      `The reader of email at ${addresses} can sign up and then reads everything that is shared with the team.`,
+    nothing: "No member was added so far.",
   },
 };
 
@@ -41,7 +45,8 @@ interface InviteQuestionProps {
 }
 
 function InviteQuestion({ purpose, absent, onConfirm, onClose }: InviteQuestionProps): VNode {
-  const { verb, confirm, icon, effect } = words[purpose];
+  const { verb, confirm, icon, effect, nothing } = words[purpose];
+  const sendsEmail = useSendsEmail();
   const one = absent.length === 1;
   return (
     <Dialog
@@ -60,6 +65,14 @@ function InviteQuestion({ purpose, absent, onConfirm, onClose }: InviteQuestionP
           No account yet, or not logged in at present: the vault does not tell which, nor who of
           several strangers. Check the spelling. {effect(one ? "this address" : "these addresses")}
         </p>
+        {!sendsEmail && (
+          <p>
+            This vault sends no email. Tell {one ? "this user" : "these users"} to sign up at{" "}
+            <span class="break">{location.origin}</span>; the operator of the vault gives them the
+            link.
+          </p>
+        )}
+        <p>{nothing}</p>
         <div class="form-buttons">
           <button class="button primary" type="button" onClick={onConfirm}>
             <Icon name={icon} />

@@ -57,8 +57,7 @@ export function RecipientFields({ teams, failure }: RecipientFieldsProps): VNode
         </p>
       )}
       <p class="hint">
-        Several users: separate the addresses with commas. Before a user is invited by email, you
-        are asked.
+        Several users: separate the addresses with commas. Before a user is invited, you are asked.
       </p>
       <datalist id={names}>
         {teams.map(({ group_id: name }) => (
