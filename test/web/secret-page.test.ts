@@ -134,6 +134,25 @@ describe("own secret", () => {
     });
   });
 
+  test("that is shared opens from the list without a rejected request", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    await users.ann.call("share", {
+      key_name: "shop-db",
+      permission: "R",
+      usr_id_from: ann,
+      usr_id_to: bob,
+    });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    const rejected: string[] = [];
+    page.on("response", (response) => {
+      if (!response.ok()) rejected.push(response.url());
+    });
+    await go("/secrets");
+    await page.getByRole("link", { name: "shop-db" }).click();
+    await page.getByRole("heading", { name: "Version 1" }).waitFor();
+    expect(rejected).toEqual([]);
+  });
+
   test("reveals values and adds versions while it is shared", async () => {
     await users.ann.call("protect", { key_name: "shop-db", key_value: "first value" });
     await users.ann.call("share", {
@@ -177,7 +196,10 @@ describe("own secret", () => {
       if (request.url().endsWith("/update_key_metadata")) requests += 1;
     });
     await page.getByRole("button", { name: "Change the date" }).click();
-    expect(await date.inputValue()).toBe(`${year}-06-15T07:30`);
+    // The vault takes whole minutes from now.
+    expect(await date.inputValue()).toBe(
+      new Date(scheduled + 9 * 3_600_000).toISOString().slice(0, 16),
+    );
     await save();
     expect(requests).toBe(0);
     expect(await deleteAt()).toBe(scheduled);

@@ -80,10 +80,9 @@ async function inFamily<T>(
  */
 export async function listVersions(
   client: VaultClient,
-  owner: string,
-  name: string,
+  { owner, key_name: name, shared: expected }: SecretAccess,
 ): Promise<readonly VersionRecord[]> {
-  const { versions } = await inFamily({ shared: owner !== client.email }, (shared) =>
+  const { versions } = await inFamily({ shared: expected }, (shared) =>
     shared
       ? client.call("version_list_for_link", { key_name: name, owner }, versionList)
       : client.call("version_list", { key_name: name }, versionList),

@@ -25,7 +25,7 @@ const choices: readonly (readonly [boolean, string])[] = [
 
 /** Returns the minutes until a date of a `datetime-local` field, at least one. */
 function minutesUntil(date: string): number {
-  return Math.max(1, Math.round((Date.parse(date) - browserClock.now()) / 60_000));
+  return Math.max(1, Math.ceil((Date.parse(date) - browserClock.now()) / 60_000));
 }
 
 function ScheduleDialog({

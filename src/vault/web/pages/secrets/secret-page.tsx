@@ -14,7 +14,7 @@ import { SharingSection } from "./sharing-section.tsx";
 import { UnreadableSecret } from "./unreadable-secret.tsx";
 import { VersionsSection } from "./versions-section.tsx";
 import { hasDeadline } from "./deadline.tsx";
-import { useCallback } from "preact/hooks";
+import { useCallback, useRef } from "preact/hooks";
 import { StaleNote, useLoaded, type Loading } from "../../parts/loaded-view.tsx";
 import { useReturn } from "../../parts/use-return.ts";
 import { listVersions } from "../../service/secrets.ts";
@@ -25,8 +25,18 @@ import { listVersions } from "../../service/secrets.ts";
  */
 function useVersions(owner: string, name: string): Loading<readonly VersionRecord[]> {
   const client = useClient();
+  const { loaded } = useSecrets().list;
+  const listed =
+    loaded.kind === "ready"
+      ? loaded.value.find((each) => each.owner === owner && each.key_name === name)
+      : undefined;
+  const shared = useRef(false);
+  shared.current = listed?.shared ?? owner !== client.email;
   const versions = useLoaded(
-    useCallback(() => listVersions(client, owner, name), [client, owner, name]),
+    useCallback(
+      () => listVersions(client, { owner, key_name: name, shared: shared.current }),
+      [client, owner, name],
+    ),
   );
   const { reload } = versions;
   useReturn(useCallback(() => void reload(), [reload]));
