@@ -20,7 +20,8 @@ export async function buildWeb(): Promise<void> {
     publicDir: false,
     logLevel: "warn",
     root,
-    oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+    // Not for development either when tests build it: the same bytes for all.
+    oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
     build: {
       outDir: staging,
       emptyOutDir: true,

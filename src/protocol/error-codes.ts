@@ -129,8 +129,8 @@ export const errorCodes = {
   invitation_required: {
     status: 409,
     meaning:
-      "A recipient has no account or is not logged in, and the request has `invite: false`; nothing was shared.",
-    remedy: "Check the addresses in `details`, then share without `invite`.",
+      "A recipient or member has no account or is not logged in, and the request has `invite: false`; nothing was changed.",
+    remedy: "Check the addresses in `details`, then send the request without `invite`.",
   },
   last_version: {
     status: 409,

@@ -7,7 +7,7 @@ import { sample } from "./sample-values.ts";
 import { expirationHours, callerEmail } from "./schemas/request-fields.ts";
 import { allowedNetworks, lifetimeHours } from "./schemas/token-limits.ts";
 import { scopeString } from "./schemas/scope-string.ts";
-import { session, signUpMode } from "./schemas/session.ts";
+import { emailDelivery, session, signUpMode } from "./schemas/session.ts";
 import { canonicalEmail, isPlainEmailAddress } from "./email-address.ts";
 import { passwordLength } from "./limits.ts";
 
@@ -52,10 +52,17 @@ const sessionOperation = defineOperation({
   description: "The session is null when the cookie is missing or its session has ended.",
   authentication: "none",
   request: () => z.object({}),
-  response: z.object({ session: session.nullable(), sign_up: signUpMode }),
+  response: z.object({
+    session: session.nullable(),
+    sign_up: signUpMode,
+    email_delivery: emailDelivery.optional(),
+  }),
   errors: ["csrf_failed"],
   audit: { intent: "never", fields: [] },
-  example: { request: {}, response: { session: sample.session, sign_up: "open" } },
+  example: {
+    request: {},
+    response: { session: sample.session, sign_up: "open", email_delivery: "smtp" },
+  },
 });
 
 const requestPasswordOperation = defineOperation({

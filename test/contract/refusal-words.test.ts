@@ -35,7 +35,7 @@ const refusals = [
   errors.useUnsharedOperation(),
   errors.ambiguousName(),
   errors.versionChanged("has version 3"),
-  errors.invitationRequired(["usr_id_to.0"], true),
+  errors.invitationRequired(["usr_id_to.0"], "usr_id_to"),
   errors.tooManyStrangers("usr_id_to"),
   errors.tooManyLists(10_000, "ann@example.com"),
   errors.lastVersion(),

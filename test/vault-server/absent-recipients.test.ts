@@ -102,3 +102,31 @@ test("20 strangers an hour are asked about, directly or as members of the caller
   await clock.advance(3_600_000);
   expect(await reasonsOf({ usr_id_to: strangers[20] })).toEqual(some);
 });
+
+test("a team gets no absent member with `invite: false`, and counts the strangers as `share` does", async () => {
+  const group_id = `team-${fresh}`;
+  const change = (operation: "team_create" | "team_add_members", members: string[], more = {}) =>
+    ann.call(operation, { group_id, members, invite: false, ...more });
+  const members = async (): Promise<string[] | undefined> =>
+    (await ann.call("team_list"))
+      .json()
+      .teams.find((team: { group_id: string }) => team.group_id === group_id)?.members;
+  const absent = idle[6]!;
+  const created = await change("team_create", [bob.email, absent]);
+  expect(created.outcome()).toBe("409 invitation_required");
+  expect(created.json().error.details).toEqual([{ ...some[0]!, path: "members" }]);
+  expect(await members()).toBeUndefined();
+  expect((await change("team_create", [cid.email])).outcome()).toBe("200");
+  await ask({ usr_id_to: absent }, { invite: true });
+  expect((await change("team_add_members", [bob.email, absent])).json().error.details).toEqual([
+    { path: "members.1", reason: "would be invited" },
+  ]);
+  expect(await members()).toEqual([ann.email, cid.email].toSorted());
+  const strangers = Array.from({ length: 21 }, (_, index) => `${index}-${fresh}@example.com`);
+  expect((await change("team_add_members", strangers)).json().error.details).toMatchObject([
+    { path: "members", reason: expect.stringContaining("too many addresses") },
+  ]);
+  expect((await change("team_add_members", [absent], { invite: true })).outcome()).toBe("200");
+  // A member already: there is nothing to ask.
+  expect((await change("team_add_members", [absent])).outcome()).toBe("200");
+});

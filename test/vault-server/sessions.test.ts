@@ -58,6 +58,7 @@ describe("sessions of the web application", () => {
     expect((await secure.post(sessionOperationPath.app_session, {}, plain)).json()).toEqual({
       session: null,
       sign_up: "invited",
+      email_delivery: "files",
     });
   });
 
@@ -66,6 +67,7 @@ describe("sessions of the web application", () => {
     const known = {
       session: { email: "ann@example.com", csrf_token: session.csrf },
       sign_up: "invited",
+      email_delivery: "files",
     };
     expect(await sessionOf({ cookie: `theme=dark; ${session.cookie}; other=1` })).toEqual(known);
     for (const cookie of [
@@ -75,7 +77,11 @@ describe("sessions of the web application", () => {
       `x${session.cookie}`,
       "%00;=;;",
     ]) {
-      expect(await sessionOf({ cookie }), cookie).toEqual({ session: null, sign_up: "invited" });
+      expect(await sessionOf({ cookie }), cookie).toEqual({
+        session: null,
+        sign_up: "invited",
+        email_delivery: "files",
+      });
     }
   });
 
@@ -207,6 +213,7 @@ describe("sessions of the web application", () => {
     expect(await sessionOf({ cookie: session.cookie })).toEqual({
       session: null,
       sign_up: "invited",
+      email_delivery: "files",
     });
   });
 
@@ -263,7 +270,11 @@ describe("sessions of the web application", () => {
     const planted = `vaultsync_session=${"p".repeat(43)}`;
     const afterwards = await WebSession.logIn(vault, "ann@example.com", { cookie: planted });
     expect(afterwards.cookie).not.toBe(planted);
-    expect(await sessionOf({ cookie: planted })).toEqual({ session: null, sign_up: "invited" });
+    expect(await sessionOf({ cookie: planted })).toEqual({
+      session: null,
+      sign_up: "invited",
+      email_delivery: "files",
+    });
   });
 
   test("a user with only a session is active in a share, and pending after it ends", async () => {

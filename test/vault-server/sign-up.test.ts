@@ -68,7 +68,11 @@ describe.each<[string, SignUpPolicy | undefined, readonly string[], number]>([
   test("app_session names the mode", async () => {
     await using vault = await TestVault.start(policy && { signUp: policy });
     const response = await vault.post(sessionOperationPath.app_session, {});
-    expect(response.json()).toEqual({ session: null, sign_up: policy?.mode ?? "invited" });
+    expect(response.json()).toEqual({
+      session: null,
+      sign_up: policy?.mode ?? "invited",
+      email_delivery: "files",
+    });
   });
 });
 

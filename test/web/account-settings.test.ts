@@ -110,7 +110,7 @@ test.each(["open", "closed"] as const)(
     expect(await page.getByRole("link", { name: "Sign up" }).count()).toBe(mode === "open" ? 1 : 0);
     await go("/sign-up");
     await page
-      .getByText(mode === "open" ? "We send you an email" : "created by its operator")
+      .getByText(mode === "open" ? "This vault sends no email" : "created by its operator")
       .waitFor();
   },
 );

@@ -103,8 +103,8 @@ describe("login and logout", () => {
 async function linkFor(visitor: Visitor, route: string, email: string): Promise<string> {
   await visitor.go(route);
   await visitor.page.getByLabel("Email address").fill(email);
-  await visitor.page.getByRole("button", { name: "Send me the link" }).click();
-  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
+  await visitor.page.getByRole("button", { name: "Request the link" }).click();
+  await visitor.page.getByRole("heading", { name: "Ask for the link" }).waitFor();
   return (await mailTo(vault.mailDirectory, email)).link;
 }
 
@@ -176,7 +176,7 @@ describe("password pages", () => {
     await linkFor(visitor, "/forgot-password", "carla@example.com");
     await page.getByRole("button", { name: "Use another address" }).click();
     await page.getByLabel("Email address").fill("carla@example.com");
-    await page.getByRole("button", { name: "Send me the link" }).click();
+    await page.getByRole("button", { name: "Request the link" }).click();
     const note = await page.getByRole("alert").getByText("An email was sent").textContent();
     expect(note).toMatch(/Try again in \d+ seconds?\.$/u);
   });
@@ -190,8 +190,8 @@ describe("password pages", () => {
       await page.getByRole("link", { name: "Forgot your password?" }).click();
       await page.getByRole("heading", { level: 1, name: "Forgot your password?" }).waitFor();
       await page.getByLabel("Email address").fill(email);
-      await page.getByRole("button", { name: "Send me the link" }).click();
-      await page.getByRole("heading", { name: "Check your email" }).waitFor();
+      await page.getByRole("button", { name: "Request the link" }).click();
+      await page.getByRole("heading", { name: "Ask for the link" }).waitFor();
       shown.push((await page.getByRole("main").innerText()).replace(email, "<address>"));
     }
     expect(shown[0]).toBe(shown[1]);

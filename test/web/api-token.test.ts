@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { beforeEach, expect, test } from "vitest";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { VaultClient } from "../lab/vault/vault-client.ts";
+import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
@@ -38,6 +39,44 @@ test("a token has a name, a scope and a lifetime, is listed and can be revoked",
   await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
   await item.waitFor({ state: "detached" });
   expect((await program.call("list_no_dup")).outcome()).toBe("401 invalid_token");
+});
+
+test("the form says how many secrets a token reads, suggests values and refuses patterns", async () => {
+  const caller = await vault.client(ann);
+  for (const [key_name, environment_type] of [
+    ["prod/db", "prod"],
+    ["prod/api", "prod"],
+    ["dev/db", "dev"],
+  ])
+    await caller.call("protect", { key_name, key_value: "v", metadata: { environment_type } });
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/api-token");
+  const reach = page.getByRole("status").filter({ hasText: "This token reads" });
+  await page.getByText("Limit what it can access").click();
+  await expect.poll(() => reach.textContent()).toBe("This token reads all 3 secrets.");
+  const environment = page.getByLabel("Environment");
+  const suggested = () =>
+    environment.evaluate((input: HTMLInputElement) =>
+      [...(input.list?.options ?? [])].map(({ value }) => value),
+    );
+  expect(await suggested()).toEqual(["dev", "prod"]);
+  await environment.fill("prodd");
+  await expect.poll(() => reach.textContent()).toBe("This token reads none of 3 secrets.");
+  await environment.fill("prod");
+  await expect
+    .poll(() => reach.textContent())
+    .toBe("This token reads 2 of 3 secrets: prod/api, prod/db.");
+  await environment.fill("prod, ");
+  expect(await suggested()).toEqual(["prod, dev"]);
+  expect(await accessibilityViolations(page)).toEqual([]);
+  const names = page.getByLabel("Names of secrets");
+  await names.fill("prod/*");
+  await page.getByLabel("Name", { exact: true }).fill("operator");
+  const password = page.getByLabel("Confirm your password", { exact: true });
+  await password.fill(vault.passwords.get(ann) ?? "");
+  await page.getByRole("button", { name: "Create token" }).click();
+  await page.getByText("no secret has the name “prod/*”").waitFor();
+  expect(await names.getAttribute("aria-invalid")).toBe("true");
 });
 
 test("a token can be limited to networks and end although it is refreshed", async () => {

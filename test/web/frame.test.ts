@@ -28,8 +28,8 @@ function coveredControls(page: Page, selector: string): Promise<string[] | undef
 }
 
 describe("message after an action", () => {
-  test.each([320, 768, 1000, 1280])(
-    "has a place of its own and covers no control in a window of %d pixels",
+  test.each([320, 768, 1000, 1280, 1920])(
+    "is shown whole and covers no control in a window of %d pixels",
     async (width) => {
       const permissions = ["clipboard-read", "clipboard-write"];
       const { page, go } = await browser.visit(vault, {
@@ -39,9 +39,23 @@ describe("message after an action", () => {
       });
       await go(secretRoute(ann, "shop-db"));
       await page.getByRole("button", { name: "Copy value" }).first().click();
-      await page.getByText("Copied value").waitFor();
+      const toast = page.locator(".toast");
+      const isWhole = () =>
+        toast.evaluate((card) =>
+          [card, ...card.children].every(
+            (element) =>
+              element.scrollHeight <= element.clientHeight + 1 &&
+              element.getBoundingClientRect().bottom <= card.getBoundingClientRect().bottom,
+          ),
+        );
+      await toast.getByText("Copy something else to clear the clipboard.").waitFor();
       expect(await coveredControls(page, ".toast")).toEqual([]);
-      expect((await page.locator(".toast").boundingBox())?.width).toBeGreaterThan(120);
+      expect(await isWhole()).toBe(true);
+      await go("/secrets");
+      await page.getByRole("button", { name: /^Copy value of a-rather-long-name/u }).click();
+      await toast.getByText(/^Copied value of a-r.+-it-\. Copy something else/u).waitFor();
+      expect(await coveredControls(page, ".toast")).toEqual([]);
+      expect(await isWhole()).toBe(true);
     },
   );
 

@@ -117,6 +117,59 @@ describe("typed text", () => {
   });
 });
 
+describe("work that ends after its form was left", () => {
+  test("reports what it created, and opens no page over what the user types now", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await typeSecret(page, go, "created-late");
+    const held = Promise.withResolvers<void>();
+    await page.route("**/v1/user/secret/protect", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Create secret" }).click();
+    await page.getByRole("link", { name: "Teams" }).click();
+    const question = page.getByRole("dialog", { name: "Leave while this is saved?" });
+    await question.getByRole("button", { name: "Leave" }).click();
+    await page.getByRole("button", { name: "New team" }).click();
+    const members = page.getByRole("dialog").getByLabel("Members");
+    await members.fill("typed after it");
+    held.resolve();
+    await page.getByText("Created created-late.").waitFor();
+    expect(await members.inputValue()).toBe("typed after it");
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("link", { name: "Open created-late" }).click();
+    await page.getByRole("heading", { level: 1, name: "created-late" }).waitFor();
+  });
+
+  test("asks before it replaces the text of another form of the same page", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await typeSecret(page, go, "kept");
+    await page.getByRole("button", { name: "Import a .env file" }).click();
+    await page.getByLabel("Content of the .env file").fill("IMPORTED=1");
+    await page.getByRole("button", { name: "Create 1 secret" }).click();
+    const question = page.getByRole("dialog", { name: "Discard what you entered?" });
+    await question.getByRole("button", { name: "Continue editing" }).click();
+    await page.getByRole("button", { name: "Create one secret" }).click();
+    expect(await typedValue(page)).toBe(value);
+  });
+
+  test("is reported when it fails", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await typeSecret(page, go, "fails-late");
+    const held = Promise.withResolvers<void>();
+    await page.route("**/v1/user/secret/protect", async (route) => {
+      await held.promise;
+      await route.abort();
+    });
+    await page.getByRole("button", { name: "Create secret" }).click();
+    await page.getByRole("link", { name: "Teams" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Leave" }).click();
+    await page.getByRole("heading", { level: 1, name: "Teams" }).waitFor();
+    held.resolve();
+    await page.getByRole("alert").getByText("The vault cannot be reached.").waitFor();
+  });
+});
+
 describe("a logout", () => {
   test("that the vault does not confirm is reported, keeps the pages and can be repeated", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });

@@ -87,8 +87,9 @@ describe("a secret that a colleague changes", () => {
     expect((await users.ann.call("expose", { key_name: "shop-db" })).json().key_value).toBe("mine");
   });
 
-  test("that was deleted becomes a new secret only on request, and the typed value stays", async () => {
-    await protect({ key_value: "one" });
+  test("that was deleted becomes a new secret only on request, with its metadata", async () => {
+    const metadata = { environment_type: "prod", expiration_time: 90, team: { name: "blue" } };
+    await protect({ key_value: "one", metadata });
     const page = await openSecret();
     await page.getByRole("link", { name: "shop-db" }).click();
     await page.getByRole("button", { name: "New version" }).click();
@@ -102,6 +103,7 @@ describe("a secret that a colleague changes", () => {
     expect((await users.ann.call("expose", { key_name: "shop-db" })).json()).toMatchObject({
       key_value: "typed",
       key_version: 1,
+      metadata,
     });
   });
 });
@@ -121,6 +123,7 @@ test("an earlier version is made current after a question, and each version name
   await page.getByRole("button", { name: "Make current: version 1" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Compare with version 2" }).click();
+  await dialog.getByText("1 line removed, 1 added.").waitFor();
   await expect
     .poll(() => dialog.getByLabel("Difference").textContent())
     .toBe("− second value\n+ first value\n");

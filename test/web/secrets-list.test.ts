@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { insertSecrets } from "../lab/vault/insert-secrets.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { AnnAndBob, ann, bob } from "./support/ann-and-bob.ts";
+import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
@@ -67,6 +68,40 @@ describe("secrets list", () => {
     for (const text of [bob, "Read/write", "Expired", "Deleted in 3 days"])
       await row.getByText(text).first().waitFor();
     expect(await row.getByText("in 3 days").getAttribute("title")).toMatch(/20\d\d/u);
+  });
+
+  test("stays with its selection while the vault cannot be reached, and is fetched afterwards", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/secrets");
+    await page.getByLabel("Select shop-db").check();
+    const returnToTab = () =>
+      page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    const note = page.getByText(/^As of \d\d:\d\d\. The vault cannot be reached\./u);
+    await page.context().setOffline(true);
+    await returnToTab();
+    await note.waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.getByText("1 selected").waitFor();
+    await users.ann.call("protect", { key_name: "added", key_value: "v" });
+    await page.context().setOffline(false);
+    await page.getByRole("link", { name: "added" }).waitFor();
+    expect(await note.count()).toBe(0);
+    await page.clock.install();
+    await page.route("**/list_no_dup", (route) => route.abort());
+    await returnToTab();
+    await note.waitFor();
+    // The next attempts are ever later.
+    await page.clock.fastForward(5_000);
+    await page.unroute("**/list_no_dup");
+    await users.ann.call("protect", { key_name: "later", key_value: "v" });
+    await expect
+      .poll(async () => {
+        await page.clock.fastForward(10_000);
+        return page.getByRole("link", { name: "later" }).count();
+      })
+      .toBe(1);
+    await page.getByText("1 selected").waitFor();
   });
 
   test("pages ten thousand secrets by fifty and searches all of them", async () => {

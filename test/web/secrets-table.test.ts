@@ -185,13 +185,13 @@ describe("selected secrets", () => {
     const dialog = page.getByRole("dialog", { name: "Delete 9 secrets?" });
     await expect.poll(() => dialog.getByRole("listitem").count()).toBe(9);
     await dialog.getByRole("button", { name: "Delete", exact: true }).click();
-    await dialog.getByText("8 of 9 done, 1 not.").waitFor();
+    await dialog.getByText("8 of 9 deleted, 1 kept.").waitFor();
     const failed = dialog.getByRole("listitem").filter({ hasText: "service-11" });
     expect(await failed.textContent()).not.toContain("Deleted");
     await expect
       .poll(() => dialog.getByRole("listitem").filter({ hasText: "Deleted" }).count())
       .toBe(8);
-    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.getByRole("button", { name: "Close" }).click();
     await expect
       .poll(() => page.locator("tbody a").allTextContents())
       .toEqual(["prod/checkout/service-19"]);
@@ -211,9 +211,11 @@ describe("selected secrets", () => {
     await dialog.getByText("1 selected secret has another owner").waitFor();
     await dialog.getByLabel("User or team").fill("zoe@example.com");
     await dialog.getByRole("button", { name: "Share", exact: true }).click();
-    await dialog.getByText("0 of 2 done, 2 not.").waitFor();
-    await dialog.getByLabel("Invite recipients").check();
-    await dialog.getByRole("button", { name: "Try again" }).click();
+    const question = page.getByRole("dialog", { name: "Invite this user?" });
+    await question.getByRole("listitem").getByText("zoe@example.com").waitFor();
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await dialog.getByRole("button", { name: "Share", exact: true }).click();
+    await question.getByRole("button", { name: "Invite and share" }).click();
     await page.getByText("Shared 2 secrets.").waitFor();
     const shares = async (name: string) =>
       (await users.ann.call("share_list", { key_name: name })).json().shares;

@@ -1,5 +1,7 @@
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { AnnAndBob, ann, bob, secretRoute } from "./support/ann-and-bob.ts";
+import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
 import { addSecondVersion } from "./support/pages.ts";
 
@@ -10,6 +12,14 @@ async function bobsPermissions(): Promise<string[]> {
   return (await users.bob.call("list_no_dup"))
     .json()
     .secrets.map((secret: { permission: string }) => secret.permission);
+}
+
+/** Lets a page take the vault for one that sends emails; the test's vault writes them to files. */
+async function withSmtpServer(page: Page): Promise<void> {
+  await page.route("**/app/session", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ json: { ...(await response.json()), email_delivery: "smtp" } });
+  });
 }
 
 describe("sharing section", () => {
@@ -30,6 +40,7 @@ describe("sharing section", () => {
     const words = () => grants.locator("span:not(.badges)").allTextContents();
     await to.fill("checkout");
     await share.click();
+    await page.getByRole("dialog").getByRole("button", { name: "Invite and share" }).click();
     await expect.poll(words).toEqual(["checkout", "Team", "Read", "Some members not active"]);
     await to.fill(bob);
     await page.getByLabel("Permission", { exact: true }).selectOption("RW");
@@ -85,11 +96,70 @@ describe("sharing section", () => {
     await dialog.getByRole("button", { name: "Invite and share" }).click();
     await page.getByText("Shared with 2 users.").waitFor();
     await expect.poll(() => grants.count()).toBe(2);
-    // A recipient is known: no second question.
+    // Who was typed once is not known: the address may be a typing error.
     await recipients.fill("bob@exmaple.com");
     await page.getByLabel("Permission", { exact: true }).selectOption("RW");
     await share.click();
-    await grants.filter({ hasText: "bob@exmaple.com" }).getByText("Read and write").waitFor();
+    await dialog.getByText("bob@exmaple.com").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await recipients.fill(bob);
+    await share.click();
+    await grants.filter({ hasText: bob }).getByText("Read and write").waitFor();
+  });
+
+  test("asks before it shares with a team whose members may have no account", async () => {
+    const typo = "robbin@exmaple.com";
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    await users.ann.call("team_create", { group_id: "testers", members: [bob, typo] });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const dialog = page.getByRole("dialog");
+    await page.getByLabel("User or team").fill("testers");
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await dialog.getByRole("listitem").getByText(typo).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByLabel("User or team").fill(typo);
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await dialog.getByRole("listitem").getByText(typo).waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    expect((await users.ann.call("share_list", { key_name: "shop-db" })).json().shares).toEqual([]);
+    await page.getByLabel("User or team").fill("testers");
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await dialog.getByRole("button", { name: "Invite and share" }).click();
+    await page.getByText("Shared with testers.").waitFor();
+    await users.ann.call("team_delete", { group_id: "testers" });
+  });
+
+  test("does not ask about a user whom the vault has seen, although the session ended", async () => {
+    await users.bob.call("protect", { key_name: "mail", key_value: "v" });
+    await users.bob.call("share", {
+      key_name: "mail",
+      permission: "R",
+      usr_id_from: bob,
+      usr_id_to: ann,
+    });
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await page.route("**/v1/user/secret/share", (route) =>
+      route.request().postDataJSON().invite === false
+        ? route.fulfill({
+            status: 409,
+            contentType: "application/json",
+            body: JSON.stringify({
+              error: {
+                code: "invitation_required",
+                message: "a recipient would be invited",
+                details: [{ path: "usr_id_to.0", reason: "would be invited" }],
+              },
+            }),
+          })
+        : route.continue(),
+    );
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByLabel("User or team").fill(bob);
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await page.getByText(`Shared with ${bob}.`).waitFor();
   });
 
   test("offers the link of the page, which who may only write needs, and their page says so", async () => {
@@ -125,6 +195,7 @@ describe("sharing section", () => {
         ...recipient,
       });
     const { page, go } = await browser.visit(users.vault, { as: ann });
+    await withSmtpServer(page);
     await go(secretRoute(ann, "shop-db"));
     const dialog = page.getByRole("dialog");
     const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
@@ -177,6 +248,37 @@ async function shareWithAnn(permission: string): Promise<void> {
   await users.bob.call("protect", { key_name: "mail", key_value: "bob's value" });
   await users.bob.call("share", { key_name: "mail", permission, usr_id_from: bob, usr_id_to: ann });
 }
+
+describe("a vault without an SMTP server", () => {
+  test("claims no email: it says how to invite a user, and who has the link", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByLabel("User or team").fill("newbie@example.com");
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("This vault sends no email").waitFor();
+    await dialog.getByText(`sign up at ${users.vault.url}`).waitFor();
+    await dialog.getByRole("button", { name: "Invite and share" }).click();
+    await page.getByText("Invited", { exact: true }).waitFor();
+    expect(await page.getByText("by email").count()).toBe(0);
+    const stranger = await browser.visit(users.vault);
+    await stranger.go("/forgot-password");
+    await stranger.page.getByText("This vault sends no email").waitFor();
+    await stranger.page.getByLabel("Email address").fill("newbie@example.com");
+    await stranger.page.getByRole("button", { name: "Request the link" }).click();
+    await stranger.page.getByText("Ask the operator of this vault for the link").waitFor();
+    expect(await accessibilityViolations(stranger.page)).toEqual([]);
+  });
+
+  test("is not assumed when it has one", async () => {
+    const { page, go } = await browser.visit(users.vault);
+    await withSmtpServer(page);
+    await go("/forgot-password");
+    await page.getByText("We send you an email").waitFor();
+    await page.getByRole("button", { name: "Send me the link" }).waitFor();
+  });
+});
 
 describe("received secret", () => {
   test("with R permission can be revealed and removed from the list, but not changed", async () => {

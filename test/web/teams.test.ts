@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient } from "../lab/vault/vault-client.ts";
 import { secretRoute } from "./support/ann-and-bob.ts";
+import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
@@ -28,11 +29,25 @@ test("a creator creates a team, changes its members and deletes it", async () =>
   await dialog.getByLabel("Name").fill("checkout");
   await dialog.getByLabel("Members").fill(`${bob}, carla@example.com\ndora@example.com`);
   await dialog.getByRole("button", { name: "Create team" }).click();
+  const question = page.getByRole("dialog", { name: /^Add / });
+  // Who of several strangers has an account is not shown.
+  await expect.poll(() => question.getByRole("listitem").count()).toBe(3);
+  await question.getByRole("button", { name: "Cancel" }).click();
+  expect(await members()).toBeUndefined();
+  await dialog.getByRole("button", { name: "Create team" }).click();
+  await question.getByRole("button", { name: "Add anyway" }).click();
   const list = page.getByRole("list", { name: "Members of checkout" });
   await list.getByText("dora@example.com").waitFor();
   expect(await members()).toEqual([ann, bob, "carla@example.com", "dora@example.com"]);
   await page.getByLabel("Add members").fill("eve@example.com");
   await page.getByRole("button", { name: "Add", exact: true }).click();
+  await question.getByText("eve@example.com").waitFor();
+  expect(await accessibilityViolations(page)).toEqual([]);
+  await question.getByRole("button", { name: "Cancel" }).click();
+  expect(await members()).not.toContain("eve@example.com");
+  expect(await page.getByLabel("Add members").inputValue()).toBe("eve@example.com");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await question.getByRole("button", { name: "Add anyway" }).click();
   await list.getByText("eve@example.com").waitFor();
   await page.getByRole("button", { name: "Remove carla@example.com" }).click();
   await dialog.getByRole("button", { name: "Remove", exact: true }).click();

@@ -42,8 +42,8 @@ test("two users sign up, share a secret, create an API token and exchange a file
   // Sign up.
   await go("/sign-up");
   await page.getByLabel("Email address").fill(ann);
-  await page.getByRole("button", { name: "Send me the link" }).click();
-  await page.getByRole("heading", { name: "Check your email" }).waitFor();
+  await page.getByRole("button", { name: "Request the link" }).click();
+  await page.getByRole("heading", { name: "Ask for the link" }).waitFor();
   await page.goto(await newest(vault, ann));
   await expect.poll(() => page.url()).toBe(`${vault.url}/#/set-password`);
   await setPassword(page, annsPassword);
@@ -57,7 +57,7 @@ test("two users sign up, share a secret, create an API token and exchange a file
   await page.getByLabel("User or team").fill(zoe);
   await page.getByRole("button", { name: "Share", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Invite and share" }).click();
-  await page.getByText("Invited by email", { exact: true }).waitFor();
+  await page.getByText("Invited", { exact: true }).waitFor();
 
   // The recipient follows the link of the invitation and sees the secret.
   const other = await browser.visit(vault, { permissions: ["clipboard-read", "clipboard-write"] });

@@ -6,6 +6,11 @@ import { oneOrMore } from "../schemas/one-or-more.ts";
 import { teamRequest, userEmail, callerRequest } from "../schemas/request-fields.ts";
 import { newTeamName } from "../team-name.ts";
 
+const invite = z.boolean().optional().meta({
+  description:
+    "False changes nothing and returns `invitation_required` when a share with the team would invite a new member, or may do so.",
+});
+
 const team = { email: "$request.body#/email", group_id: "$response.body#/team/group_id" };
 
 export const teamCreate = defineOperation({
@@ -20,10 +25,11 @@ export const teamCreate = defineOperation({
     teamRequest(limits).extend({
       group_id: newTeamName(limits.nameCharacters),
       members: oneOrMore(userEmail, limits.entriesPerRequest, 0).default([]),
+      invite,
     }),
   response: z.object({ team: teamRecord }),
   addsData: true,
-  errors: ["team_exists", "out_of_scope", "quota_exceeded"],
+  errors: ["team_exists", "invitation_required", "out_of_scope", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["group_id", "members"] },
   example: { request: sample.teamMembers, response: { team: sample.team } },
   links: [
@@ -50,10 +56,13 @@ export const teamAddMembers = defineOperation({
     "Addresses may or may not have an account. New members see what is shared with the team. Only the creator may do it, with a token of unlimited scope.",
   authentication: "access-token",
   request: (limits) =>
-    teamRequest(limits).extend({ members: oneOrMore(userEmail, limits.entriesPerRequest) }),
+    teamRequest(limits).extend({
+      members: oneOrMore(userEmail, limits.entriesPerRequest),
+      invite,
+    }),
   response: z.object({ team: teamRecord }),
   addsData: true,
-  errors: ["team_not_found", "out_of_scope", "forbidden", "quota_exceeded"],
+  errors: ["team_not_found", "invitation_required", "out_of_scope", "forbidden", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["group_id", "members"] },
   example: { request: sample.teamMembers, response: { team: sample.team } },
 });

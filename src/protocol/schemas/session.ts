@@ -15,4 +15,10 @@ export const signUpMode = z.enum(["open", "invited", "closed"]).meta({
 
 export type SignUpMode = z.infer<typeof signUpMode>;
 
+export const emailDelivery = z.enum(["smtp", "files"]).meta({
+  description: "smtp: the server sends emails; files: it writes them to a directory.",
+});
+
+export type EmailDelivery = z.infer<typeof emailDelivery>;
+
 export type SessionInfo = Readonly<z.infer<typeof session>>;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { SignUpMode } from "../../protocol/schemas/session.ts";
+import type { EmailDelivery, SignUpMode } from "../../protocol/schemas/session.ts";
 import type { Scope } from "../../protocol/scope.ts";
 import type { AuditBudget } from "./audit/audit-budget.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
@@ -119,6 +119,7 @@ export interface VaultContext extends Policies, Protection {
    * listens.
    */
   readonly appUrl: () => string;
+  readonly emailDelivery: EmailDelivery;
   /** Wake it after committing an email to the outbox. */
   readonly mailer: {
     wake(): void;

@@ -118,6 +118,7 @@ export function createContext(
     maxTokenHours: options.maxTokenHours,
     keepVersions: options.keepVersions,
     signUp,
+    emailDelivery: opened.mailDirectory === undefined ? "smtp" : "files",
     hashing: createHashingLimiter(limits),
     passwords: new PasswordHasher({
       cost: options.passwordCost ?? defaultPasswordCost,

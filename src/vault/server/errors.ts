@@ -201,15 +201,17 @@ export const errors = {
         details: [{ path: "expected_version", reason }],
       },
     ),
-  /** @param others whether there are further recipients, who are not named */
-  invitationRequired: (paths: readonly string[], others: boolean) =>
+  /** @param others field with further recipients, who are not named */
+  invitationRequired: (paths: readonly string[], others?: string) =>
     serviceError(
       "invitation_required",
       "some recipients have no account or are not logged in; nothing was shared",
       {
         details: [
           ...atMost(paths.map((path) => ({ path, reason: "would be invited" }))),
-          ...(others ? [{ path: "usr_id_to", reason: "some recipients would be invited" }] : []),
+          ...(others === undefined
+            ? []
+            : [{ path: others, reason: "some recipients would be invited" }]),
         ],
       },
     ),

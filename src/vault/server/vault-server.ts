@@ -132,6 +132,8 @@ export async function startVaultServer(
     { event: "listening", url, metricsUrl, mailDir: mailDirectory },
     "vault server listening",
   );
+  if (mailDirectory !== undefined && !options.dev)
+    logger.warn({ mailDir: mailDirectory }, "no SMTP server: emails are only written to files");
   const running = started.move();
   return {
     url,

@@ -10,6 +10,7 @@ import type { Route } from "./routing/route.ts";
 import { replaceRoute, navigate, useRoute } from "./routing/use-route.ts";
 import type { Session } from "./service/responses.ts";
 import type { VaultClient } from "./service/vault-client.ts";
+import { SendsEmailProvider } from "./parts/email-delivery.ts";
 import { useSession, type SessionControl, announce } from "./session/use-session.ts";
 import { SignedInPages } from "./signed-in-pages.tsx";
 
@@ -106,11 +107,13 @@ export function App(): VNode {
       logOut: () => logOut(state.client, control),
     };
   return (
-    <Toasts>
-      <Layout route={route} {...signedIn}>
-        <Content route={route} control={control} />
-      </Layout>
-      {leaving && <DiscardQuestion onDiscard={leaving.leave} onStay={leaving.stay} />}
-    </Toasts>
+    <SendsEmailProvider value={control.sendsEmail}>
+      <Toasts>
+        <Layout route={route} {...signedIn}>
+          <Content route={route} control={control} />
+        </Layout>
+        {leaving && <DiscardQuestion onDiscard={leaving.leave} onStay={leaving.stay} />}
+      </Toasts>
+    </SendsEmailProvider>
   );
 }

@@ -61,8 +61,8 @@ interface PageUnderTest {
 
 const accountPages: readonly PageUnderTest[] = [
   { route: "/login", shows: "Forgot your password?", requiresLogin: false },
-  { route: "/sign-up", shows: "Send me the link", requiresLogin: false },
-  { route: "/forgot-password", shows: "Send me the link", requiresLogin: false },
+  { route: "/sign-up", shows: "Request the link", requiresLogin: false },
+  { route: "/forgot-password", shows: "Request the link", requiresLogin: false },
   { route: "/set-password?token=none", shows: "Request another email", requiresLogin: false },
 ];
 

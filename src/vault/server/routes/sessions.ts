@@ -92,7 +92,11 @@ function loginRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, sessionOperations.app_session, async ({ request }) => {
     const session = await currentSession(context, request);
     if (session) identify(request, session.email);
-    return { session: session ? describeSession(session) : null, sign_up: context.signUp.mode };
+    return {
+      session: session ? describeSession(session) : null,
+      sign_up: context.signUp.mode,
+      email_delivery: context.emailDelivery,
+    };
   });
 
   openOperation(app, context, sessionOperations.app_log_in, async ({ body, request, reply }) => {

@@ -9,7 +9,7 @@ import { authenticatedOperation } from "./operation.ts";
 import { errors } from "../errors.ts";
 import { blockSenders, listBlocked, unblockSenders } from "../sharing/blocked-senders.ts";
 import { sharesAsJson } from "../sharing/list-shares.ts";
-import { AskedAddresses } from "../sharing/asked-addresses.ts";
+import type { AskedAddresses } from "../protection/asked-addresses.ts";
 import { share } from "../sharing/share.ts";
 import { unshare, dismissShare } from "../sharing/unshare.ts";
 
@@ -20,8 +20,11 @@ function requireSharer(caller: Caller, from: string | undefined): void {
 }
 
 /** Adds the operations on shares (docs/design/vault-contract.md#sharing). */
-export function sharingRoutes(app: FastifyInstance, context: VaultContext): void {
-  const asked = new AskedAddresses(context.clock, context.limits.strangersAskedPerHour);
+export function sharingRoutes(
+  app: FastifyInstance,
+  context: VaultContext,
+  asked: AskedAddresses,
+): void {
   authenticatedOperation(app, context, operations.share, async ({ body, caller }) => {
     requireSharer(caller, body.usr_id_from);
     const { key_name: names, permission, to, invite = true } = body;

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { operations } from "../../../protocol/operations.ts";
 import { chargedByLength } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
+import type { AskedAddresses } from "../protection/asked-addresses.ts";
 import { sendList } from "../http/etag.ts";
 import { authenticatedOperation } from "./operation.ts";
 import {
@@ -11,16 +12,33 @@ import {
   leaveTeam,
   removeMembers,
   teamsAsJson,
+  type AddedMembers,
 } from "../teams/teams.ts";
 
+function added({
+  group_id: groupId,
+  members,
+  invite = true,
+}: {
+  readonly group_id: string;
+  readonly members: readonly string[];
+  readonly invite?: boolean | undefined;
+}): AddedMembers {
+  return { groupId, members, invite };
+}
+
 /** Adds the operations on teams (docs/design/vault-contract.md#teams). */
-export function teamRoutes(app: FastifyInstance, context: VaultContext): void {
+export function teamRoutes(
+  app: FastifyInstance,
+  context: VaultContext,
+  asked: AskedAddresses,
+): void {
   authenticatedOperation(app, context, operations.team_create, async ({ body, caller }) => ({
-    team: await createTeam(context, caller, body.group_id, body.members),
+    team: await createTeam(context, caller, added(body), asked),
   }));
 
   authenticatedOperation(app, context, operations.team_add_members, async ({ body, caller }) => ({
-    team: await addMembers(context, caller, body.group_id, body.members),
+    team: await addMembers(context, caller, added(body), asked),
   }));
 
   authenticatedOperation(

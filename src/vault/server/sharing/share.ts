@@ -12,23 +12,8 @@ import type { Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
 import { withinQuota } from "../protection/within-quota.ts";
 import { withinUnaccepted } from "../protection/within-unaccepted.ts";
-import type { AskedAddresses } from "./asked-addresses.ts";
-import { requireActive, type InvitedRecipient } from "./require-active.ts";
-import { REFRESH_IDLE_MS } from "../accounts/tokens.ts";
-
-/**
- * Returns the users without an account or a valid session, who cannot see a secret shared with
- * them; the caller is never one.
- */
-async function absentOf(
-  { tokens }: Transaction,
-  caller: Caller,
-  emails: readonly string[],
-  now: number,
-): Promise<string[]> {
-  const live = await tokens.live(emails, now - REFRESH_IDLE_MS, now);
-  return emails.filter((email) => email !== caller.email && !live.has(email));
-}
+import type { AskedAddresses } from "../protection/asked-addresses.ts";
+import { absentOf, requireActive } from "../accounts/require-active.ts";
 
 /** Returns the state of a share; a share with a team is active when no member is absent. */
 function stateOf(absent: readonly string[]): ShareRecord["state"] {
@@ -43,8 +28,14 @@ export interface ShareRequest {
   readonly invite: boolean;
 }
 
-interface Recipient extends InvitedRecipient {
+/** A user or a team that a secret is to be shared with. */
+interface Recipient {
   readonly grantee: GrantRecipient;
+  readonly name: string;
+  /** Addresses that receive the share. */
+  readonly users: readonly string[];
+  /** Those that would be invited. */
+  readonly absent: readonly string[];
 }
 
 /** @throws ServiceError `team_not_found` */
@@ -148,7 +139,16 @@ async function grantAll(
   const emails = recipients.flatMap(({ users }) => users);
   // The members of a team are not in the request.
   if (request.to.kind === "team") chargeChanges(context, caller, emails.length);
-  if (!request.invite) await requireActive(transaction, caller, request.to, recipients, asked);
+  const invited = recipients.flatMap(({ absent }) => absent);
+  if (!request.invite) {
+    const { to } = request;
+    const field =
+      to.kind === "team"
+        ? { path: "group_id_to", named: [] }
+        : { path: "usr_id_to", named: to.emails };
+    const users = { ...field, users: emails, absent: invited };
+    await requireActive(transaction, caller, users, asked);
+  }
   const { permission } = request;
   const shared: ShareRecord[] = [];
   const grantees = recipients.map(({ grantee }) => grantee);
@@ -162,7 +162,6 @@ async function grantAll(
       }
     }),
   );
-  const invited = recipients.flatMap(({ absent }) => absent);
   await invite(transaction, caller.email, invited, {
     now,
     perHour: context.limits.invitationsPerHour,

@@ -8,6 +8,8 @@ import { errors } from "../errors.ts";
 import type { Team } from "../store/records.ts";
 import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import type { Transaction } from "../store/store.ts";
+import type { AskedAddresses } from "../protection/asked-addresses.ts";
+import { absentOf, requireActive, type AskedUsers } from "../accounts/require-active.ts";
 import { nestedJsonList, type NestedItem } from "../http/json-list.ts";
 import type { Membership } from "../store/tables/sharing-tables.ts";
 
@@ -60,15 +62,35 @@ async function enlargedTeam(
   return teamRecord(team);
 }
 
+/** Members of a new team, or new members of an existing one. */
+export interface AddedMembers {
+  readonly groupId: string;
+  readonly members: readonly string[];
+  /** False rejects the request when a member would be invited by a share with the team. */
+  readonly invite: boolean;
+}
+
+/** @throws ServiceError `invitation_required` */
+async function requireActiveMembers(
+  { clock }: VaultContext,
+  transaction: Transaction,
+  caller: Caller,
+  { named, users }: Pick<AskedUsers, "named" | "users">,
+  asked: AskedAddresses,
+): Promise<void> {
+  const absent = await absentOf(transaction, caller, users, clock.now());
+  await requireActive(transaction, caller, { path: "members", named, users, absent }, asked);
+}
+
 /**
  * Creates a team with the caller as its creator and a member. @throws ServiceError `out_of_scope`,
- * `team_exists`, `quota_exceeded`
+ * `team_exists`, `invitation_required`, `quota_exceeded`
  */
 export async function createTeam(
   context: VaultContext,
   caller: Caller,
-  groupId: string,
-  members: readonly string[],
+  { groupId, members, invite }: AddedMembers,
+  asked: AskedAddresses,
 ): Promise<TeamRecord> {
   requireUnlimited(caller.scope);
   const { teams: most } = context.limits.quotas;
@@ -81,6 +103,10 @@ export async function createTeam(
     };
     const created = await transaction.teams.insert(team);
     if (!created) throw errors.teamExists();
+    if (!invite) {
+      const users = { named: members, users: members };
+      await requireActiveMembers(context, transaction, caller, users, asked);
+    }
     if ((await transaction.teams.countOf(caller.email)) > most)
       throw errors.quotaExceeded("teams", most);
     return enlargedTeam(context, transaction, caller, groupId);
@@ -89,18 +115,22 @@ export async function createTeam(
 
 /**
  * Adds members; existing ones are ignored. @throws ServiceError `team_not_found`, `out_of_scope`,
- * `forbidden`, `quota_exceeded`
+ * `forbidden`, `invitation_required`, `quota_exceeded`
  */
 export async function addMembers(
   context: VaultContext,
   caller: Caller,
-  groupId: string,
-  emails: readonly string[],
+  { groupId, members: emails, invite }: AddedMembers,
+  asked: AskedAddresses,
 ): Promise<TeamRecord> {
   return writeAs(context, caller, async (transaction) => {
     const team = await changeableTeam(transaction, caller, groupId);
     const { members } = team;
     const added = [...new Set(emails)].filter((email) => !members.includes(email));
+    if (!invite) {
+      const users = { named: emails, users: added };
+      await requireActiveMembers(context, transaction, caller, users, asked);
+    }
     await withinUnaccepted(context, transaction, added, () =>
       transaction.teams.addMembers(team, emails),
     );

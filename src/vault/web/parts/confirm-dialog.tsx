@@ -1,8 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
 import { Dialog } from "./dialog.tsx";
 import { Form } from "./form.tsx";
-import { focusTitle } from "./page-heading.tsx";
+import { useTitleFocus } from "./page-heading.tsx";
 import { useAction } from "./use-action.ts";
 
 interface ConfirmDialogProps {
@@ -27,17 +26,11 @@ export function ConfirmDialog({
   children,
 }: ConfirmDialogProps): VNode {
   const action = useAction();
-  const done = useRef(false);
   // The button that opened the dialog is removed together with the deleted item.
-  useEffect(
-    () => () => {
-      if (done.current) queueMicrotask(focusTitle);
-    },
-    [],
-  );
+  const focusTitle = useTitleFocus();
   const doIt = async (): Promise<void> => {
     await work();
-    done.current = true;
+    focusTitle();
     onClose();
   };
   return (

@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { toRequestError } from "../service/request-error.ts";
+import { shortened } from "../text/shortened.ts";
 import { Icon } from "./icon.tsx";
 import { useToast } from "./toasts.tsx";
 
@@ -54,9 +55,8 @@ export function CopyButton({
     setBusy(true);
     try {
       await copy(text);
-      toast(
-        secret ? `Copied ${what}. Copy something else to clear the clipboard.` : `Copied ${what}.`,
-      );
+      const clear = secret ? " Copy something else to clear the clipboard." : "";
+      toast(`Copied ${shortened(what)}.${clear}`);
     } catch (error) {
       const { code, message } = toRequestError(error);
       toast(code === "unexpected" ? deniedText() : message, "bad");

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode, RefObject } from "preact";
 import { useState, useId, useLayoutEffect, useRef } from "preact/hooks";
-import { hasTypedText } from "../routing/typed-text.ts";
+import { hasTypedText, isSavingText } from "../routing/typed-text.ts";
 
 interface DialogFrameProps {
   readonly title: string;
@@ -62,13 +62,19 @@ interface DiscardQuestionProps {
 
 /** Asks before typed text is lost. */
 export function DiscardQuestion({ onDiscard, onStay }: DiscardQuestionProps): VNode {
+  const [saving] = useState(isSavingText);
+  const title = saving ? "Leave while this is saved?" : "Discard what you entered?";
   return (
-    <DialogFrame title="Discard what you entered?" onEscape={onStay}>
+    <DialogFrame title={title} onEscape={onStay}>
       <div class="form">
-        <p>It is not saved anywhere.</p>
+        <p>
+          {saving
+            ? "A message will report the result. What cannot be saved is lost."
+            : "It is not saved anywhere."}
+        </p>
         <div class="form-buttons">
           <button class="button danger" type="button" onClick={onDiscard}>
-            Discard
+            {saving ? "Leave" : "Discard"}
           </button>
           <button class="button" type="button" onClick={onStay} autofocus>
             Continue editing
@@ -83,6 +89,8 @@ interface DialogProps {
   readonly title: string;
   /** Called when the dialog is closed, also by Escape. */
   readonly onClose: () => void;
+  /** Called at Escape instead, while it is set. */
+  readonly onEscape?: (() => void) | undefined;
   readonly children: ComponentChildren;
 }
 
@@ -90,14 +98,14 @@ interface DialogProps {
  * A modal dialog, open while it is rendered. Escape asks before it discards text typed into the
  * dialog.
  */
-export function Dialog({ title, onClose, children }: DialogProps): VNode {
+export function Dialog({ title, onClose, onEscape, children }: DialogProps): VNode {
   const [asking, setAsking] = useState(false);
-  const onEscape = (dialog: HTMLDialogElement): void => {
+  const close = (dialog: HTMLDialogElement): void => {
     if (hasTypedText(dialog)) setAsking(true);
     else onClose();
   };
   return (
-    <DialogFrame title={title} onEscape={onEscape}>
+    <DialogFrame title={title} onEscape={onEscape ?? close}>
       {children}
       {asking && <DiscardQuestion onDiscard={onClose} onStay={() => setAsking(false)} />}
     </DialogFrame>

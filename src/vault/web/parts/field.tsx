@@ -57,7 +57,7 @@ function Field({
 
 /** The attributes of `<input>` that the forms use. */
 interface InputProps {
-  readonly type?: "text" | "email" | "password" | "number";
+  readonly type?: "text" | "email" | "password" | "number" | "datetime-local";
   readonly defaultValue?: string;
   readonly placeholder?: string;
   readonly autocomplete?: string;

@@ -7,8 +7,10 @@ import type {
 } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { unwatchForm, watchForm } from "../routing/typed-text.ts";
-import { RequestError } from "../service/request-error.ts";
+import { RequestError, toRequestError } from "../service/request-error.ts";
+import { useToast } from "./toasts.tsx";
 import type { Action } from "./use-action.ts";
+import { useShown } from "./use-finish.ts";
 import { FailureNote } from "./notes.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
@@ -22,6 +24,9 @@ interface FormProps {
   readonly work: (form: HTMLFormElement) => Promise<void>;
   /** Adds a cancel button; in a dangerous form it has the initial focus. */
   readonly onCancel?: () => void;
+  readonly cancel?: string;
+  /** Ends the work: the cancel button does it while the work is in progress. */
+  readonly onStop?: () => void;
   /**
    * Leaving the page asks while the form has typed text: the default. Use `defaultValue` for text
    * that was not typed.
@@ -80,17 +85,35 @@ export function Form({
   variant = "primary",
   work,
   onCancel,
+  cancel = "Cancel",
+  onStop,
   keepsText = true,
   children,
 }: FormProps): VNode {
   const ref = useWatch(keepsText);
+  const toast = useToast();
+  const isShown = useShown();
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const form = event.currentTarget;
     void action.run(async () => {
-      await work(form);
+      try {
+        await work(form);
+      } catch (error) {
+        // The note of this form is not in the page any more.
+        if (keepsText && !isShown()) toast(toRequestError(error).message, "bad");
+        throw error;
+      }
       unwatchForm(form);
     });
+  };
+  const onCancelClick = (): void => {
+    if (action.busy && onStop) {
+      onStop();
+      return;
+    }
+    if (ref.current && !action.busy) unwatchForm(ref.current);
+    onCancel?.();
   };
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLFormElement>): void => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || variant === "danger") return;
@@ -108,8 +131,13 @@ export function Form({
           {action.busy && <span class="spinner" />}
         </button>
         {onCancel && (
-          <button class="button" type="button" onClick={onCancel} autofocus={variant === "danger"}>
-            Cancel
+          <button
+            class="button"
+            type="button"
+            onClick={onCancelClick}
+            autofocus={variant === "danger"}
+          >
+            {action.busy && onStop ? "Stop" : cancel}
           </button>
         )}
       </div>

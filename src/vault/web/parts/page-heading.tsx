@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useCallback, useEffect, useRef } from "preact/hooks";
 import { savedScroll } from "./scroll-position.ts";
 
 interface PageHeadingProps {
@@ -12,8 +12,19 @@ interface PageHeadingProps {
 
 let pagesShown = 0;
 
-export function focusTitle(): void {
-  document.querySelector("h1")?.focus();
+/**
+ * Returns a function to call after work that removes the button which opened a dialog: the title
+ * gets the focus once the dialog is closed.
+ */
+export function useTitleFocus(): () => void {
+  const done = useRef(false);
+  useEffect(
+    () => () => {
+      if (done.current) queueMicrotask(() => document.querySelector("h1")?.focus());
+    },
+    [],
+  );
+  return useCallback(() => void (done.current = true), []);
 }
 
 /**

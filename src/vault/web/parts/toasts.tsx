@@ -1,20 +1,28 @@
 import { createContext, type ComponentChildren, type VNode } from "preact";
 import { useCallback, useContext, useEffect, useState } from "preact/hooks";
 import { browserClock } from "../service/browser-clock.ts";
+import { hrefOf, type Route } from "../routing/route.ts";
 import { Icon } from "./icon.tsx";
 
-/** Milliseconds: a failure takes longer to read and to act upon. */
+/** Milliseconds: a failure, and a link, take longer to read and to act upon. */
 const SHOWN_MS = { good: 6000, bad: 15_000 } as const;
 
 type Tone = keyof typeof SHOWN_MS;
 
+/** A page that a message leads to. */
+interface ToastLink {
+  readonly route: Route;
+  readonly label: string;
+}
+
 interface Toast {
   readonly text: string;
   readonly tone: Tone;
+  readonly link?: ToastLink | undefined;
 }
 
 /** Shows a short-lived message; `bad` reports a failure. */
-type ShowToast = (text: string, tone?: Tone) => void;
+type ShowToast = (text: string, tone?: Tone, link?: ToastLink) => void;
 
 const AddContext = createContext<ShowToast>(() => undefined);
 const ShownContext = createContext<Toast | undefined>(undefined);
@@ -24,11 +32,12 @@ export function useToast(): ShowToast {
   return useContext(AddContext);
 }
 
-function ToastCard({ toast: { text, tone } }: { readonly toast: Toast }): VNode {
+function ToastCard({ toast: { text, tone, link } }: { readonly toast: Toast }): VNode {
   return (
     <p class={`toast ${tone}`} title={text}>
       <Icon name={tone === "good" ? "check" : "warning"} />
       <span>{text}</span>
+      {link && <a href={hrefOf(link.route)}>{link.label}</a>}
     </p>
   );
 }
@@ -51,9 +60,14 @@ export function ToastSlot(): VNode {
 /** Keeps the message of the pages inside it for some seconds. */
 export function Toasts({ children }: { readonly children: ComponentChildren }): VNode {
   const [toast, setToast] = useState<Toast | undefined>(undefined);
-  const add = useCallback<ShowToast>((text, tone = "good") => setToast({ text, tone }), []);
+  const add = useCallback<ShowToast>(
+    (text, tone = "good", link) => setToast({ text, tone, link }),
+    [],
+  );
   useEffect(
-    () => toast && browserClock.after(SHOWN_MS[toast.tone], () => setToast(undefined)),
+    () =>
+      toast &&
+      browserClock.after(SHOWN_MS[toast.link ? "bad" : toast.tone], () => setToast(undefined)),
     [toast],
   );
   return (

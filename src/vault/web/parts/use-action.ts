@@ -1,6 +1,11 @@
 import { useCallback, useRef, useState } from "preact/hooks";
 import { toRequestError, type RequestError } from "../service/request-error.ts";
 
+/** Ends work that the user decides against: it is no failure. */
+export class Canceled extends Error {
+  override readonly name = "Canceled";
+}
+
 export interface Action {
   readonly busy: boolean;
   /** Failure of the last run. */
@@ -24,7 +29,7 @@ export function useAction(): Action {
     try {
       await work();
     } catch (error) {
-      setFailure(toRequestError(error));
+      if (!(error instanceof Canceled)) setFailure(toRequestError(error));
     } finally {
       running.current = false;
       setBusy(false);

@@ -25,6 +25,11 @@ function isTyped(control: Element): boolean {
   );
 }
 
+/** Reports whether the text of a watched form is being saved. */
+export function isSavingText(): boolean {
+  return [...forms].some((form) => form.ariaBusy === "true");
+}
+
 /** Reports whether a watched form has typed text; `within` limits this to one part of the page. */
 export function hasTypedText(within: Node = document): boolean {
   return [...forms].some((form) => within.contains(form) && [...form.elements].some(isTyped));

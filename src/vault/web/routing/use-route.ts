@@ -16,9 +16,6 @@ interface Leaving {
   readonly stay: () => void;
 }
 
-/** Set while the page itself changes the address: after its work, nothing typed is lost. */
-let opening = false;
-
 function entryState(): object {
   const state: unknown = history.state;
   return typeof state === "object" && state !== null ? state : {};
@@ -56,8 +53,7 @@ export function useRoute(): { readonly route: Route; readonly leaving: Leaving |
     markEntry();
     const follow = (): void => {
       const next = readRoute();
-      const asks = !opening && hrefOf(next) !== hrefOf(shown.current) && hasTypedText();
-      opening = false;
+      const asks = hrefOf(next) !== hrefOf(shown.current) && hasTypedText();
       if (asks) setWanted(next);
       else open(next);
     };
@@ -80,13 +76,11 @@ export function useRoute(): { readonly route: Route; readonly leaving: Leaving |
 
 /** Opens a page and adds it to the history. */
 export function navigate(route: Route): void {
-  opening = location.hash !== hrefOf(route);
   location.hash = hrefOf(route);
 }
 
 /** Opens a page in place of the current history entry. */
 export function replaceRoute(route: Route): void {
-  opening = location.hash !== hrefOf(route);
   location.replace(hrefOf(route));
 }
 

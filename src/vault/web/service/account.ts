@@ -1,13 +1,21 @@
 import { sessionOperationPath } from "../../../protocol/operation-paths.ts";
-import type { SignUpMode } from "../../../protocol/schemas/session.ts";
-import { isSession, isSignUpMode, type Session } from "./responses.ts";
+import type { EmailDelivery, SignUpMode } from "../../../protocol/schemas/session.ts";
+import { isEmailDelivery, isSession, isSignUpMode, type Session } from "./responses.ts";
 import { post, readJson } from "./post.ts";
 import { isString, listOf, oneOf, shape, type Guard } from "./shape.ts";
 
 const isNull: Guard<null> = (value) => value === null;
-const maybeSession = shape<{ session: Session | null; sign_up: SignUpMode }>({
+/** The session of the browser's cookie, and how the vault is set up. */
+interface SessionResponse {
+  readonly session: Session | null;
+  readonly sign_up: SignUpMode;
+  readonly email_delivery?: EmailDelivery | undefined;
+}
+
+const sessionResponse = shape<SessionResponse>({
   session: oneOf<Session | null>(isSession, isNull),
   sign_up: isSignUpMode,
+  email_delivery: isEmailDelivery,
 });
 /** Whose password a link sets, and who invited them. */
 export interface Confirmation {
@@ -18,12 +26,8 @@ export interface Confirmation {
 const confirmation = shape<Confirmation>({ email: isString, invited_by: listOf(isString) });
 const newSession = shape<{ session: Session }>({ session: isSession });
 
-/** Returns the session of the browser's cookie, or null, and who may sign up. */
-export async function currentSession(): Promise<{
-  readonly session: Session | null;
-  readonly sign_up: SignUpMode;
-}> {
-  return readJson(await post(sessionOperationPath.app_session, {}), maybeSession);
+export async function currentSession(): Promise<SessionResponse> {
+  return readJson(await post(sessionOperationPath.app_session, {}), sessionResponse);
 }
 
 /** @throws RequestError `invalid_credentials`, `rate_limited` */

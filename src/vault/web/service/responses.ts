@@ -1,4 +1,4 @@
-import type { SessionInfo, SignUpMode } from "../../../protocol/schemas/session.ts";
+import type { EmailDelivery, SessionInfo, SignUpMode } from "../../../protocol/schemas/session.ts";
 import type {
   CredentialRecord,
   ErrorResponse,
@@ -117,6 +117,12 @@ export const isErrorResponse = shape<{ error: ErrorBody }>({
 });
 
 export type Session = SessionInfo;
+
+/** Absent from the response of an earlier server. */
+export const isEmailDelivery = oneOf<EmailDelivery | undefined>(
+  literal<EmailDelivery>("smtp", "files"),
+  isAbsent,
+);
 
 export const isSignUpMode = literal<SignUpMode>("open", "invited", "closed");
 

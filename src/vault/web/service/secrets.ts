@@ -80,10 +80,9 @@ async function inFamily<T>(
  */
 export async function listVersions(
   client: VaultClient,
-  owner: string,
-  name: string,
+  { owner, key_name: name, shared: expected }: SecretAccess,
 ): Promise<readonly VersionRecord[]> {
-  const { versions } = await inFamily({ shared: owner !== client.email }, (shared) =>
+  const { versions } = await inFamily({ shared: expected }, (shared) =>
     shared
       ? client.call("version_list_for_link", { key_name: name, owner }, versionList)
       : client.call("version_list", { key_name: name }, versionList),
@@ -184,8 +183,9 @@ export async function scheduleRemoval(
   );
 }
 
-export async function deleteSecret(client: VaultClient, name: string): Promise<void> {
-  await client.call("delete", { key_name: [name] }, isObject);
+/** Deletes own secrets: all of them, or none. */
+export async function deleteSecrets(client: VaultClient, names: readonly string[]): Promise<void> {
+  await client.call("delete", { key_name: names }, isObject);
 }
 
 export async function deleteVersion(
@@ -216,19 +216,19 @@ export type Recipients =
   | { readonly kind: "people"; readonly to: readonly string[] };
 
 /**
- * Shares a secret, or changes the permission of existing shares: with all recipients, or none.
+ * Shares secrets, or changes the permission of existing shares: all of them with all recipients, or none.
  * @throws RequestError `invitation_required` without `invite`, when a recipient has no account or
  * is not logged in
  */
-export async function shareSecret(
+export async function shareSecrets(
   client: VaultClient,
-  name: string,
+  names: readonly string[],
   { kind, to }: Recipients,
   { permission, invite }: { readonly permission: Permission; readonly invite: boolean },
 ): Promise<void> {
   const recipients = kind === "people" ? { usr_id_to: to } : { group_id_to: to };
   const body = {
-    key_name: [name],
+    key_name: names,
     usr_id_from: client.email,
     permission,
     ...(!invite && { invite }),

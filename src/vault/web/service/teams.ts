@@ -10,20 +10,27 @@ export async function listTeams(client: VaultClient): Promise<readonly TeamRecor
   return (await client.call("team_list", {}, teamList)).teams;
 }
 
+/**
+ * Creates a team. @throws RequestError `invitation_required` without `invite`, when a member has no
+ * account or is not logged in; `team_exists`
+ */
 export async function createTeam(
   client: VaultClient,
   name: string,
   members: readonly string[],
+  invite: boolean,
 ): Promise<void> {
-  await client.call("team_create", { group_id: name, members }, isObject);
+  await client.call("team_create", { group_id: name, members, invite }, isObject);
 }
 
+/** Adds members to an own team. @throws RequestError `invitation_required` as `createTeam` */
 export async function addMembers(
   client: VaultClient,
   name: string,
   members: readonly string[],
+  invite: boolean,
 ): Promise<void> {
-  await client.call("team_add_members", { group_id: name, members }, isObject);
+  await client.call("team_add_members", { group_id: name, members, invite }, isObject);
 }
 
 export async function removeMember(

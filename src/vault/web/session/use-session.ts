@@ -29,6 +29,7 @@ export interface SessionControl {
   readonly state: SessionState;
   /** Addresses that may sign up. */
   readonly signUp: SignUpMode;
+  readonly sendsEmail: boolean;
   readonly check: () => void;
   /** Starts a session after a login in this tab. */
   readonly start: (session: Session) => void;
@@ -43,6 +44,7 @@ export interface SessionControl {
 export function useSession(): SessionControl {
   const [state, setState] = useState<SessionState>({ kind: "checking" });
   const [signUp, setSignUp] = useState<SignUpMode>("open");
+  const [sendsEmail, setSendsEmail] = useState(true);
   const [keeper] = useState(() => new SessionKeeper(setState));
   const end = useCallback(
     (notice?: string) => keeper.close({ kind: "none", ...(notice !== undefined && { notice }) }),
@@ -58,8 +60,9 @@ export function useSession(): SessionControl {
   const check = useCallback(() => {
     keeper.close({ kind: "checking" });
     currentSession().then(
-      ({ session, sign_up: mode }) => {
+      ({ session, sign_up: mode, email_delivery: delivery }) => {
         setSignUp(mode);
+        setSendsEmail(delivery !== "files");
         if (session) keeper.adopt(session);
         else end();
       },
@@ -84,5 +87,8 @@ export function useSession(): SessionControl {
       }),
     [keeper, end],
   );
-  return useMemo(() => ({ state, signUp, check, start, end }), [state, signUp, check, start, end]);
+  return useMemo(
+    () => ({ state, signUp, sendsEmail, check, start, end }),
+    [state, signUp, sendsEmail, check, start, end],
+  );
 }

@@ -28,12 +28,8 @@ function commonLines(before: readonly string[], after: readonly string[]): Uint3
 const linesOf = (kind: DiffLine["kind"], texts: readonly string[]): DiffLine[] =>
   texts.map((text) => ({ kind, text }));
 
-/**
- * Returns the lines of both texts, those in common once: the fewest removed and added ones, except
- * for texts with too many lines.
- */
-export function lineDiff(before: string, after: string): DiffLine[] {
-  const [old, current] = [before.split("\n"), after.split("\n")];
+/** Returns the difference of texts that neither begin nor end with a line in common. */
+function middleDiff(old: readonly string[], current: readonly string[]): DiffLine[] {
   if (old.length * current.length > MAX_PAIRS)
     return [...linesOf("removed", old), ...linesOf("added", current)];
   const common = commonLines(old, current);
@@ -61,4 +57,48 @@ export function lineDiff(before: string, after: string): DiffLine[] {
     ...linesOf("removed", old.slice(row)),
     ...linesOf("added", current.slice(column)),
   ];
+}
+
+/**
+ * Returns the lines of both texts, the common ones once: the fewest removed and added ones, except
+ * for texts that differ in too many lines.
+ */
+export function lineDiff(before: string, after: string): DiffLine[] {
+  const [old, current] = [before.split("\n"), after.split("\n")];
+  const shorter = Math.min(old.length, current.length);
+  let head = 0;
+  while (head < shorter && old[head] === current[head]) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && old.at(-1 - tail) === current.at(-1 - tail)) tail += 1;
+  return [
+    ...linesOf("same", old.slice(0, head)),
+    ...middleDiff(old.slice(head, old.length - tail), current.slice(head, current.length - tail)),
+    ...linesOf("same", old.slice(old.length - tail)),
+  ];
+}
+
+/** Unchanged lines that are not shown. */
+interface Fold {
+  readonly kind: "folded";
+  readonly count: number;
+}
+
+/** Unchanged lines that are shown before and after a change. */
+const CONTEXT = 3;
+
+/** Folds the unchanged lines that are far from a change. */
+export function foldedDiff(diff: readonly DiffLine[]): (DiffLine | Fold)[] {
+  const near = new Uint8Array(diff.length);
+  diff.forEach(({ kind }, at) => {
+    if (kind !== "same") near.fill(1, Math.max(0, at - CONTEXT), at + CONTEXT + 1);
+  });
+  const parts: (DiffLine | Fold)[] = [];
+  for (let at = 0; at < diff.length;) {
+    const next = near.indexOf(1, at);
+    const count = (next === -1 ? diff.length : next) - at;
+    if (count > 1) parts.push({ kind: "folded", count });
+    else parts.push(...diff.slice(at, at + Math.max(1, count)));
+    at += Math.max(1, count);
+  }
+  return parts;
 }

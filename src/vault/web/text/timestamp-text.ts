@@ -3,6 +3,8 @@ import type { Timestamp } from "../../../protocol/responses.ts";
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
 
+const clockTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
+
 const DAY = 86_400_000;
 
 /** Units and their lengths in milliseconds. */
@@ -31,6 +33,18 @@ export function relativeTime(timestamp: Timestamp, now: number): string {
   if (!step) return distance > 0 ? "in less than a minute" : "just now";
   const [unit, length] = step;
   return relative.format(Math.round(distance / length), unit);
+}
+
+/** Formats a time for a `datetime-local` field, in the time zone of the browser. */
+export function localTime(milliseconds: number): string {
+  const date = new Date(milliseconds);
+  const local = new Date(milliseconds - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, "2026-11-21T12:00".length);
+}
+
+/** Formats the time of day in the time zone of the browser: `07:02`. */
+export function timeOfDay(milliseconds: number): string {
+  return clockTime.format(milliseconds);
 }
 
 /**

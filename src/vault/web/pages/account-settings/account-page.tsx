@@ -3,6 +3,7 @@ import { useCallback } from "preact/hooks";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useLoaded } from "../../parts/loaded-view.tsx";
 import { listCredentials, changePassword } from "../../service/account-settings.ts";
+import { useSendsEmail } from "../../parts/email-delivery.ts";
 import { useClient } from "../../session/client-context.ts";
 import { BlockedSendersSection } from "./blocked-senders-section.tsx";
 import { CredentialsSection } from "./credentials-section.tsx";
@@ -17,6 +18,7 @@ function PasswordSection({ onChanged }: { readonly onChanged: () => Promise<void
   const toast = useToast();
   const action = useAction();
   const { failure } = action;
+  const sendsEmail = useSendsEmail();
   const work = async (form: HTMLFormElement): Promise<void> => {
     const newPassword = readNewPassword(form, "new_password");
     client.adopt(await changePassword(client, formText(form, "password"), newPassword));
@@ -28,7 +30,8 @@ function PasswordSection({ onChanged }: { readonly onChanged: () => Promise<void
     <section class="card" aria-labelledby="password-title">
       <h2 id="password-title">Password</h2>
       <p class="quiet">
-        A new password ends your other sessions and all tokens. You receive an email about it.
+        A new password ends your other sessions and all tokens.
+        {sendsEmail && " You receive an email about it."}
       </p>
       <Form action={action} submit="Change password" variant="plain" work={work}>
         <PasswordField

@@ -6,18 +6,21 @@ import { Form, formText } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { requestPassword } from "../../service/account.ts";
+import { useSendsEmail } from "../../parts/email-delivery.ts";
 import { AccountCard, AccountLinks } from "./account-card.tsx";
 
 const words = {
   "sign-up": {
     title: "Sign up",
-    lead: "Your email address identifies your account. We send you an email with a link to choose a password.",
-    submit: "Send me the link",
+    lead: "Your email address identifies your account.",
+    link: "a link to choose a password",
+    after: "",
   },
   "forgot-password": {
     title: "Forgot your password?",
-    lead: "We send you an email with a link to choose a new password. The current password works until then.",
-    submit: "Send me the link",
+    lead: "",
+    link: "a link to choose a new password",
+    after: " The current password works until then.",
   },
 } as const;
 
@@ -28,19 +31,24 @@ function CheckYourEmail({
   readonly email: string;
   readonly onAgain: () => void;
 }): VNode {
+  const sendsEmail = useSendsEmail();
   return (
-    <AccountCard title="Check your email">
-      <p class="note good" role="status">
+    <AccountCard title={sendsEmail ? "Check your email" : "Ask for the link"}>
+      <p class={sendsEmail ? "note good" : "note"} role="status">
         <Icon name="mail" />
         <span>
-          If <strong>{email}</strong> can have an account here, we sent it an email. Its link works
-          once and expires in an hour.
+          {!sendsEmail && "Ask the operator of this vault for the link. "}
+          If <strong>{email}</strong> can have an account here,{" "}
+          {sendsEmail ? "we sent it an email. Its link" : "there is a link. It"} works once and
+          expires in an hour.
         </span>
       </p>
-      <p>
-        No email after a few minutes? Check your spam folder and the address, or ask the operator of
-        this vault.
-      </p>
+      {sendsEmail && (
+        <p>
+          No email after a few minutes? Check your spam folder and the address, or ask the operator
+          of this vault.
+        </p>
+      )}
       <AccountLinks>
         <li>
           <button class="link-button" type="button" onClick={onAgain}>
@@ -73,7 +81,8 @@ interface RequestPasswordPageProps {
 export function RequestPasswordPage({ page, signUp }: RequestPasswordPageProps): VNode {
   const action = useAction();
   const [sentTo, setSentTo] = useState<string | undefined>(undefined);
-  const { title, lead, submit } = words[page];
+  const sendsEmail = useSendsEmail();
+  const { title, lead, link, after } = words[page];
   const work = async (form: HTMLFormElement): Promise<void> => {
     const email = formText(form, "email").trim();
     await requestPassword(email);
@@ -84,11 +93,23 @@ export function RequestPasswordPage({ page, signUp }: RequestPasswordPageProps):
     return <CheckYourEmail key="sent" email={sentTo} onAgain={() => setSentTo(undefined)} />;
   return (
     <AccountCard key="form" title={title}>
-      <p class="lead">{lead}</p>
+      <p class="lead">
+        {lead}{" "}
+        {sendsEmail
+          ? `We send you an email with ${link}.`
+          : `This vault sends no email: its operator gives you ${link}.`}
+        {after}
+      </p>
       {page === "sign-up" && signUp === "invited" && (
         <p>You can sign up once a user of this vault has shared something with your address.</p>
       )}
-      <Form action={action} submit={submit} icon="mail" work={work} keepsText={false}>
+      <Form
+        action={action}
+        submit={sendsEmail ? "Send me the link" : "Request the link"}
+        icon="mail"
+        work={work}
+        keepsText={false}
+      >
         <TextField
           label="Email address"
           name="email"

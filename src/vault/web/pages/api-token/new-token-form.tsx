@@ -1,19 +1,15 @@
 import type { VNode } from "preact";
+import { Disclosure } from "../../parts/disclosure.tsx";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { formText, Form } from "../../parts/form.tsx";
 import type { RequestError } from "../../service/request-error.ts";
-import { formatScope } from "../../../../protocol/format-scope.ts";
-import {
-  isUnlimited,
-  scopeAttributes,
-  type Scope,
-  type ScopeAttribute,
-} from "../../../../protocol/scope.ts";
 import { PasswordField } from "../../parts/password-field.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import type { TokenResponse } from "../../../../protocol/responses.ts";
 import { issueToken } from "../../service/account-settings.ts";
 import { useClient } from "../../session/client-context.ts";
+import { useSecrets } from "../secrets/secrets-context.ts";
+import { readScope, ScopeFields } from "./scope-fields.tsx";
 
 /** Hours after which a token cannot be refreshed any more. */
 const ends: readonly (readonly [hours: string, label: string])[] = [
@@ -26,8 +22,10 @@ const ends: readonly (readonly [hours: string, label: string])[] = [
 /** Fields that limit where from, and for how long in total, a token can be used. */
 function LimitFields({ failure }: { readonly failure: RequestError | undefined }): VNode {
   return (
-    <details class="more" open={failure?.reason("allowed_networks") !== undefined}>
-      <summary>Limit where and how long it can be used</summary>
+    <Disclosure
+      label="Limit where and how long it can be used"
+      forced={failure?.reason("allowed_networks") !== undefined}
+    >
       <TextField
         label="Networks"
         name="allowed_networks"
@@ -44,7 +42,7 @@ function LimitFields({ failure }: { readonly failure: RequestError | undefined }
           </option>
         ))}
       </ChoiceField>
-    </details>
+    </Disclosure>
   );
 }
 
@@ -64,67 +62,6 @@ function readLimits(form: HTMLFormElement): TokenLimits {
     ...(networks.length > 0 && { allowed_networks: networks }),
     ...(hours !== "" && { lifetime_hours: Number(hours) }),
   };
-}
-
-const labels: Readonly<Record<ScopeAttribute, string>> = {
-  secret_name: "Names of secrets",
-  environment_type: "Environment",
-  application_type: "Application",
-  classification: "Classification",
-  cloud_type: "Cloud",
-};
-
-const order: readonly ScopeAttribute[] = [
-  "secret_name",
-  "environment_type",
-  "application_type",
-  "classification",
-  "cloud_type",
-];
-
-/** The values of each attribute that a token admits. */
-function ScopeFields(): VNode {
-  return (
-    <details class="more">
-      <summary>Limit what it can access</summary>
-      <p class="hint">
-        Separate several values by commas. The token reaches the secrets that match every field; an
-        empty field admits every secret. Files are not limited.
-      </p>
-      {order.map((attribute) => (
-        <TextField
-          key={attribute}
-          label={labels[attribute]}
-          name={attribute}
-          autocomplete="off"
-          spellcheck={false}
-          placeholder="All"
-        />
-      ))}
-    </details>
-  );
-}
-
-function admitted(text: string): "*" | ReadonlySet<string> {
-  const values = text
-    .split(",")
-    .map((value) => value.trim())
-    .filter((value) => value !== "");
-  return values.length === 0 ? "*" : new Set(values);
-}
-
-/** Returns the scope string of the form, or `undefined` when it limits nothing. */
-function readScope(form: HTMLFormElement): string | undefined {
-  const [cloud_type, environment_type, application_type, classification, secret_name] =
-    scopeAttributes.map((attribute) => admitted(formText(form, attribute)));
-  const scope: Scope = {
-    cloud_type: cloud_type ?? "*",
-    environment_type: environment_type ?? "*",
-    application_type: application_type ?? "*",
-    classification: classification ?? "*",
-    secret_name: secret_name ?? "*",
-  };
-  return isUnlimited(scope) ? undefined : formatScope(scope);
 }
 
 const DEFAULT_HOURS = 24;
@@ -147,9 +84,11 @@ interface NewTokenFormProps {
 export function NewTokenForm({ onIssued }: NewTokenFormProps): VNode {
   const client = useClient();
   const action = useAction();
+  const { loaded } = useSecrets().list;
+  const secrets = loaded.kind === "ready" ? loaded.value : undefined;
   const { failure } = action;
   const work = async (form: HTMLFormElement): Promise<void> => {
-    const scope = readScope(form);
+    const scope = readScope(form, secrets);
     const tokens = await issueToken(client, {
       password: formText(form, "password"),
       name: formText(form, "name").trim(),
@@ -179,7 +118,7 @@ export function NewTokenForm({ onIssued }: NewTokenFormProps): VNode {
           </option>
         ))}
       </ChoiceField>
-      <ScopeFields />
+      <ScopeFields secrets={secrets} failure={failure} />
       <LimitFields failure={failure} />
       <PasswordField
         label="Confirm your password"

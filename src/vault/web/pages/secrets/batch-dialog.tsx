@@ -3,8 +3,10 @@ import { useState } from "preact/hooks";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Form } from "../../parts/form.tsx";
+import { useTitleFocus } from "../../parts/page-heading.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { useAction } from "../../parts/use-action.ts";
+import { Canceled, useAction } from "../../parts/use-action.ts";
+import { useStop } from "../../parts/use-stop.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { secretId } from "./use-selection.ts";
 
@@ -15,6 +17,14 @@ export interface BatchProps {
   readonly onClose: () => void;
 }
 
+/** Work on secrets, several in one request. */
+export interface BatchWork {
+  /** Returns the secrets of each request. */
+  readonly split: (secrets: readonly SecretRecord[]) => SecretRecord[][];
+  /** Acts on all of these secrets, or on none. */
+  readonly send: (secrets: readonly SecretRecord[]) => Promise<void>;
+}
+
 interface BatchDialogProps extends BatchProps {
   readonly title: string;
   /** Label of the confirm button. */
@@ -23,8 +33,10 @@ interface BatchDialogProps extends BatchProps {
   /** Says what will happen to a secret, and what has happened to it. */
   readonly plan: (secret: SecretRecord) => string;
   readonly outcome: (secret: SecretRecord) => string;
-  /** Acts on one secret. */
-  readonly work: (secret: SecretRecord, form: HTMLFormElement) => Promise<void>;
+  /** Reads the form once, before the work. */
+  readonly prepare: (form: HTMLFormElement) => BatchWork;
+  /** Says for how many secrets the work is done, and for how many it is not. */
+  readonly tally: (done: number, rest: number) => string;
   /** Message after the work on all of them: `Deleted 3 secrets.` */
   readonly done: string;
   readonly children?: ComponentChildren;
@@ -33,86 +45,121 @@ interface BatchDialogProps extends BatchProps {
 /** Outcome by `secretId`: `done`, or the reason of a failure. */
 type Results = ReadonlyMap<string, { readonly done: boolean; readonly text: string }>;
 
-/** Reports that the vault did not respond: the rest would wait for it one after another. */
-function isWithoutResponse({ status }: RequestError): boolean {
-  return status === 0;
+/** Reports that further requests would fail as well: no response, or too many requests. */
+function endsWork({ status }: RequestError): boolean {
+  return status === 0 || status === 429;
+}
+
+/** Splits secrets into batches of at most `size`, at least 1. */
+export function batchesOf(secrets: readonly SecretRecord[], size: number): SecretRecord[][] {
+  const step = Math.max(1, size);
+  return Array.from({ length: Math.ceil(secrets.length / step) }, (_, at) =>
+    secrets.slice(at * step, (at + 1) * step),
+  );
 }
 
 /**
- * Lists the selected secrets and acts on them one by one, after a confirmation. If some fail it
- * stays open and says which ones and why; confirming again repeats only those.
+ * Works through the secrets until the signal is aborted. A batch that fails is repeated secret by
+ * secret, to find the reason of each. @throws Canceled
+ */
+async function workThrough(
+  secrets: readonly SecretRecord[],
+  { split, send }: BatchWork,
+  signal: AbortSignal,
+  report: (batch: readonly SecretRecord[], failure: RequestError | undefined) => void,
+): Promise<void> {
+  const queue = split(secrets);
+  for (let batch = queue.shift(); batch && !signal.aborted; batch = queue.shift()) {
+    try {
+      await send(batch);
+      report(batch, undefined);
+    } catch (error) {
+      if (error instanceof Canceled) throw error;
+      const failure = toRequestError(error);
+      const ends = endsWork(failure);
+      if (batch.length > 1 && !ends) queue.unshift(...batchesOf(batch, 1));
+      else report(batch, failure);
+      if (ends) return;
+    }
+  }
+}
+
+type ResultListProps = Pick<BatchDialogProps, "secrets" | "plan"> & {
+  readonly results: Results;
+  /** Lists failures first, once the work has ended. */
+  readonly failed: boolean;
+};
+
+function ResultList({ secrets, plan, results, failed }: ResultListProps): VNode {
+  const rank = (secret: SecretRecord): number =>
+    failed && results.get(secretId(secret))?.done !== true ? 0 : 1;
+  return (
+    <ul class="batch" tabIndex={0} aria-label="Selected secrets">
+      {secrets
+        .toSorted((left, right) => rank(left) - rank(right))
+        .map((secret) => {
+          const result = results.get(secretId(secret));
+          return (
+            <li key={secretId(secret)}>
+              <strong class="break">{secret.key_name}</strong>
+              <span class={result ? `batch-result ${result.done ? "good" : "bad"}` : "quiet"}>
+                {result?.text ?? plan(secret)}
+              </span>
+            </li>
+          );
+        })}
+    </ul>
+  );
+}
+
+/**
+ * Lists the selected secrets and acts on them after a confirmation. If some fail, or the user stops
+ * the work, it stays open and says which ones are done; confirming again repeats only the rest.
  */
 export function BatchDialog(props: BatchDialogProps): VNode {
-  const {
-    title,
-    confirm,
-    variant,
-    plan,
-    outcome,
-    work,
-    done,
-    secrets,
-    onChange,
-    onClose,
-    children,
-  } = props;
+  const { title, confirm, variant, plan, outcome, prepare, tally, done, secrets, children } = props;
+  const { onChange, onClose } = props;
   const [results, setResults] = useState<Results>(new Map());
   const action = useAction();
   const toast = useToast();
+  const stop = useStop();
+  const focusTitle = useTitleFocus();
+  const isDone = (secret: SecretRecord, of: Results): boolean =>
+    of.get(secretId(secret))?.done === true;
+  const countOf = (of: Results): number => secrets.filter((secret) => isDone(secret, of)).length;
   const run = async (form: HTMLFormElement): Promise<void> => {
+    const work = prepare(form);
     const next = new Map(results);
-    for (const secret of secrets.filter(
-      (candidate) => next.get(secretId(candidate))?.done !== true,
-    )) {
-      try {
-        await work(secret, form);
-        next.set(secretId(secret), { done: true, text: outcome(secret) });
-      } catch (error) {
-        const failure = toRequestError(error);
-        next.set(secretId(secret), { done: false, text: failure.message });
-        if (isWithoutResponse(failure)) break;
-      } finally {
-        setResults(new Map(next));
-      }
-    }
+    const rest = secrets.filter((secret) => !isDone(secret, next));
+    await workThrough(rest, work, stop.start(), (batch, failure) => {
+      for (const secret of batch)
+        next.set(secretId(secret), { done: !failure, text: failure?.message ?? outcome(secret) });
+      setResults(new Map(next));
+    });
     await onChange();
-    const finished = [...next.values()].filter((result) => result.done).length;
-    if (finished < secrets.length) {
-      throw new RequestError(
-        "partly_done",
-        `${finished} of ${secrets.length} done, ${secrets.length - finished} not.`,
-      );
-    }
+    const finished = countOf(next);
+    if (finished < secrets.length)
+      throw new RequestError("partly_done", tally(finished, secrets.length - finished));
     toast(done);
+    focusTitle();
     onClose();
   };
-  // Failures first, once the work has ended.
-  const rank = (secret: SecretRecord): number =>
-    action.failure && results.get(secretId(secret))?.done !== true ? 0 : 1;
+  const finished = countOf(results);
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} onEscape={action.busy ? stop.stop : undefined}>
       <Form
         action={action}
         submit={results.size > 0 && !action.busy ? "Try again" : confirm}
         variant={variant}
         work={run}
+        cancel={results.size > 0 ? "Close" : "Cancel"}
         onCancel={onClose}
+        onStop={stop.stop}
       >
-        <ul class="batch" tabIndex={0} aria-label="Selected secrets">
-          {secrets
-            .toSorted((left, right) => rank(left) - rank(right))
-            .map((secret) => {
-              const result = results.get(secretId(secret));
-              return (
-                <li key={secretId(secret)}>
-                  <strong class="break">{secret.key_name}</strong>
-                  <span class={result ? `batch-result ${result.done ? "good" : "bad"}` : "quiet"}>
-                    {result?.text ?? plan(secret)}
-                  </span>
-                </li>
-              );
-            })}
-        </ul>
+        <ResultList {...{ secrets, plan, results }} failed={action.failure !== undefined} />
+        <p class="hint" role="status">
+          {action.busy && tally(finished, secrets.length - finished)}
+        </p>
         {children}
       </Form>
     </Dialog>

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useToast } from "../../parts/toasts.tsx";
+import { useShown } from "../../parts/use-finish.ts";
 import { replaceRoute } from "../../routing/use-route.ts";
 import { blockSender } from "../../service/account-settings.ts";
 import { useClient } from "../../session/client-context.ts";
@@ -16,11 +17,12 @@ interface BlockSenderProps {
 export function BlockSender({ sender, onChange }: BlockSenderProps): VNode {
   const client = useClient();
   const toast = useToast();
+  const isShown = useShown();
   const [confirming, setConfirming] = useState(false);
   const block = async (): Promise<void> => {
     await blockSender(client, sender);
     toast(`Blocked ${sender}.`);
-    replaceRoute({ page: "secrets" });
+    if (isShown()) replaceRoute({ page: "secrets" });
     await onChange();
   };
   return (

@@ -9,9 +9,10 @@ import { Pager } from "../../parts/pager.tsx";
 import { permissionWords } from "../../parts/value-text.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { shareSecret, unshareSecret, type Recipients } from "../../service/secrets.ts";
+import { shareSecrets, unshareSecret, type Recipients } from "../../service/secrets.ts";
+import { useSendsEmail } from "../../parts/email-delivery.ts";
 import { useClient } from "../../session/client-context.ts";
-import { PermissionField, readPermission } from "./share-form.tsx";
+import { PermissionField, readPermission } from "./recipient-fields.tsx";
 
 const PAGE_SIZE = 10;
 
@@ -30,10 +31,11 @@ function PermissionDialog({ name, share, onChange, onClose }: GrantDialogProps):
   const client = useClient();
   const toast = useToast();
   const action = useAction();
+  const sendsEmail = useSendsEmail();
   const work = async (form: HTMLFormElement): Promise<void> => {
     const permission = readPermission(form);
     if (permission !== share.permission) {
-      await shareSecret(client, name, recipientsOf(share), { permission, invite: true });
+      await shareSecrets(client, [name], recipientsOf(share), { permission, invite: true });
       toast(`Changed the permission of ${share.to}.`);
       await onChange();
     }
@@ -46,7 +48,7 @@ function PermissionDialog({ name, share, onChange, onClose }: GrantDialogProps):
           <strong class="break">{share.to}</strong>
         </p>
         <PermissionField initial={share.permission} />
-        {share.state === "invited" && (
+        {sendsEmail && share.state === "invited" && (
           <p class="hint">Pending users will receive another invitation email.</p>
         )}
       </Form>
@@ -74,7 +76,7 @@ function StopDialog({ name, share, onChange, onClose }: GrantDialogProps): VNode
 
 /** A share with a team is active when every other member is. */
 const stateTexts = {
-  person: { active: "Active", invited: "Invited by email" },
+  person: { active: "Active", invited: "Invited" },
   team: { active: "Active", invited: "Some members not active" },
 } as const;
 

@@ -4,7 +4,8 @@ import type { Metadata } from "../../../../protocol/metadata.ts";
 import { AreaField, TextField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
 import { NameText } from "../../parts/value-text.tsx";
-import { useToast } from "../../parts/toasts.tsx";
+import { useFinish } from "../../parts/use-finish.ts";
+import { useStop } from "../../parts/use-stop.ts";
 import { useAction } from "../../parts/use-action.ts";
 import { navigate } from "../../routing/use-route.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
@@ -29,8 +30,8 @@ interface EnvImport {
   readonly unreadable: readonly number[];
   /** Number of secrets to create. */
   readonly wanted: number;
-  /** @throws RequestError that names what was not created */
-  readonly create: (metadata: Metadata) => Promise<void>;
+  /** @throws RequestError that names what was not created, also after an abort */
+  readonly create: (metadata: Metadata, signal: AbortSignal) => Promise<void>;
 }
 
 function plural(count: number, what: string): string {
@@ -86,20 +87,27 @@ function useImport(text: string, prefix: string): EnvImport {
     });
   }, [variables, prefix, loaded, done, client]);
   const wanted = planned.filter(({ problem }) => problem === undefined);
-  const create = async (metadata: Metadata): Promise<void> => {
+  const create = async (metadata: Metadata, signal: AbortSignal): Promise<void> => {
     const failed: string[] = [];
+    let created = 0;
     for (const { name, value } of wanted) {
+      if (signal.aborted) break;
       try {
         await createSecret(client, { key_name: name, key_value: value, metadata });
+        created += 1;
         setDone((names) => new Set([...names, name]));
       } catch (error) {
         failed.push(`${name}: ${toRequestError(error).message}`);
       }
     }
     await list.reload();
-    if (failed.length === 0) return;
-    const created = plural(wanted.length - failed.length, "secret");
-    throw new RequestError("import_failed", `Created ${created}. Not created: ${failed.join(" ")}`);
+    if (created === wanted.length) return;
+    const stopped = signal.aborted ? "Stopped: created" : "Created";
+    const reasons = failed.length > 0 ? ` Not created: ${failed.join(" ")}` : "";
+    throw new RequestError(
+      "import_failed",
+      `${stopped} ${created} of ${plural(wanted.length, "secret")}.${reasons}`,
+    );
   };
   return { planned, unreadable, wanted: wanted.length, create };
 }
@@ -109,7 +117,8 @@ function useImport(text: string, prefix: string): EnvImport {
  * without the values.
  */
 export function ImportForm(): VNode {
-  const toast = useToast();
+  const finish = useFinish();
+  const stop = useStop();
   const action = useAction();
   const [text, setText] = useState("");
   const [prefix, setPrefix] = useState("");
@@ -117,9 +126,8 @@ export function ImportForm(): VNode {
   const work = async (form: HTMLFormElement): Promise<void> => {
     const { metadata } = readMetadata(form, defaultMetadata);
     if (wanted === 0) throw new RequestError("invalid_request", "There is nothing to create.");
-    await create(metadata);
-    toast(`Created ${plural(wanted, "secret")}.`);
-    navigate({ page: "secrets" });
+    await create(metadata, stop.start());
+    finish(`Created ${plural(wanted, "secret")}.`, { page: "secrets" }, "Show the list");
   };
   const metadata = { initial: defaultMetadata, failure: action.failure };
   const submit = wanted > 0 ? `Create ${plural(wanted, "secret")}` : "Create secrets";
@@ -130,6 +138,7 @@ export function ImportForm(): VNode {
       icon="key"
       work={work}
       onCancel={() => navigate({ page: "secrets" })}
+      onStop={stop.stop}
     >
       <AreaField
         label="Content of the .env file"

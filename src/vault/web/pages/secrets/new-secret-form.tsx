@@ -2,13 +2,15 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { TextField } from "../../parts/field.tsx";
 import { Form, formText } from "../../parts/form.tsx";
-import { useToast } from "../../parts/toasts.tsx";
+import { Disclosure } from "../../parts/disclosure.tsx";
+import { useFinish } from "../../parts/use-finish.ts";
 import { useAction } from "../../parts/use-action.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { navigate } from "../../routing/use-route.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { createSecret, type NewSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { shortened } from "../../text/shortened.ts";
 import { CustomMetadata } from "./custom-metadata.tsx";
 import { DelayFields, readDelay } from "./delay-fields.tsx";
 import { AttributeFields, DescriptionField, ExpiryField } from "./metadata-fields.tsx";
@@ -39,7 +41,7 @@ function readSecret(form: HTMLFormElement, input: ValueInput): NewSecret {
 /** Creates a secret of a name that is not in use. */
 export function NewSecretForm(): VNode {
   const client = useClient();
-  const toast = useToast();
+  const finish = useFinish();
   const { list } = useSecrets();
   const action = useAction();
   const input = useValueInput();
@@ -67,8 +69,8 @@ export function NewSecretForm(): VNode {
       throw error;
     }
     await list.reload();
-    toast(`Created ${name}.`);
-    navigate({ page: "secret", owner: email, name });
+    const short = shortened(name);
+    finish(`Created ${short}.`, { page: "secret", owner: email, name }, `Open ${short}`);
   };
   const { failure } = action;
   const metadata = { initial: defaultMetadata, failure };
@@ -99,11 +101,10 @@ export function NewSecretForm(): VNode {
       <DescriptionField {...metadata} />
       <ExpiryField {...metadata} />
       <AttributeFields {...metadata} />
-      <details class="more">
-        <summary>Custom metadata and automatic deletion</summary>
+      <Disclosure label="Custom metadata and automatic deletion">
         <CustomMetadata initial={defaultMetadata} />
         <DelayFields failure={failure} />
-      </details>
+      </Disclosure>
     </Form>
   );
 }

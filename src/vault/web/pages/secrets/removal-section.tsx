@@ -5,9 +5,11 @@ import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { NameText } from "../../parts/value-text.tsx";
 import { useToast } from "../../parts/toasts.tsx";
+import { useShown } from "../../parts/use-finish.ts";
 import { replaceRoute } from "../../routing/use-route.ts";
-import { deleteSecret, leaveSecret } from "../../service/secrets.ts";
+import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { shortened } from "../../text/shortened.ts";
 import { BlockSender } from "./block-sender.tsx";
 import { RemovalSchedule } from "./removal-schedule.tsx";
 import { useSecrets } from "./secrets-context.ts";
@@ -22,16 +24,18 @@ export function RemovalSection({
 }): VNode {
   const client = useClient();
   const toast = useToast();
+  const isShown = useShown();
   const { list } = useSecrets();
   const [confirming, setConfirming] = useState(false);
   const { key_name: name } = secret;
   const own = secret.owner === client.email;
   const label = own ? "Delete secret" : "Remove from my list";
   const remove = async (): Promise<void> => {
-    if (own) await deleteSecret(client, name);
+    if (own) await deleteSecrets(client, [name]);
     else await leaveSecret(client, secret);
-    toast(own ? `Deleted ${name}.` : `Removed ${name} from your list.`);
-    replaceRoute({ page: "secrets" });
+    const short = shortened(name);
+    toast(own ? `Deleted ${short}.` : `Removed ${short} from your list.`);
+    if (isShown()) replaceRoute({ page: "secrets" });
     await list.reload();
   };
   return (

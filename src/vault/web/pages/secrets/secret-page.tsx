@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import type { VersionRecord, SecretRecord } from "../../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { FailureNote } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { NameText, Timestamp, PermissionBadge } from "../../parts/value-text.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
@@ -16,39 +15,32 @@ import { UnreadableSecret } from "./unreadable-secret.tsx";
 import { VersionsSection } from "./versions-section.tsx";
 import { hasDeadline } from "./deadline.tsx";
 import { useCallback, useRef } from "preact/hooks";
-import { useLoaded } from "../../parts/loaded-view.tsx";
+import { StaleNote, useLoaded, type Loading } from "../../parts/loaded-view.tsx";
 import { useReturn } from "../../parts/use-return.ts";
-import type { RequestError } from "../../service/request-error.ts";
 import { listVersions } from "../../service/secrets.ts";
-
-interface Versions {
-  /**
-   * The newest first; the first one describes the secret. Stays when a later request fails: no
-   * typed text is lost.
-   */
-  readonly versions: readonly VersionRecord[] | undefined;
-  /** Failure of the last request. */
-  readonly failure: RequestError | undefined;
-  readonly reload: () => Promise<void>;
-}
 
 /**
  * Fetches the versions of a secret, the one source of its page: on opening, after each change, and
- * on return to the tab.
+ * on return to the tab. The newest is first and describes the secret.
  */
-function useVersions(owner: string, name: string): Versions {
+function useVersions(owner: string, name: string): Loading<readonly VersionRecord[]> {
   const client = useClient();
-  const { loaded, reload } = useLoaded(
-    useCallback(() => listVersions(client, owner, name), [client, owner, name]),
+  const { loaded } = useSecrets().list;
+  const listed =
+    loaded.kind === "ready"
+      ? loaded.value.find((each) => each.owner === owner && each.key_name === name)
+      : undefined;
+  const shared = useRef(false);
+  shared.current = listed?.shared ?? owner !== client.email;
+  const versions = useLoaded(
+    useCallback(
+      () => listVersions(client, { owner, key_name: name, shared: shared.current }),
+      [client, owner, name],
+    ),
   );
-  const last = useRef<readonly VersionRecord[] | undefined>(undefined);
-  if (loaded.kind === "ready") last.current = loaded.value;
+  const { reload } = versions;
   useReturn(useCallback(() => void reload(), [reload]));
-  return {
-    versions: last.current,
-    failure: loaded.kind === "failed" ? loaded.failure : undefined,
-    reload,
-  };
+  return versions;
 }
 
 interface SecretDetailProps {
@@ -77,18 +69,18 @@ function SecretDetail({ versions, onChange }: SecretDetailProps): VNode {
 }
 
 function Content({ owner, name }: { readonly owner: string; readonly name: string }): VNode {
-  const { versions, failure, reload } = useVersions(owner, name);
-  const [latest, ...earlier] = versions ?? [];
-  if (latest) {
+  const { loaded, reload } = useVersions(owner, name);
+  if (loaded.kind === "failed")
+    return <UnreadableSecret owner={owner} name={name} failure={loaded.failure} onRetry={reload} />;
+  const [latest, ...earlier] = loaded.kind === "ready" ? loaded.value : [];
+  if (loaded.kind === "ready" && latest) {
     return (
       <>
-        <FailureNote failure={failure} />
+        {loaded.failure && <StaleNote at={loaded.fetchedAt} failure={loaded.failure} />}
         <SecretDetail versions={[latest, ...earlier]} onChange={reload} />
       </>
     );
   }
-  if (failure)
-    return <UnreadableSecret owner={owner} name={name} failure={failure} onRetry={reload} />;
   return (
     <p class="loading" role="status">
       <span class="spinner" /> Loading the secret …

@@ -25,7 +25,7 @@ export function ValueBox({ value }: { readonly value: string | undefined }): VNo
   }
   return (
     <div class="value-box">
-      <pre class="value shown" tabIndex={0} role="status" aria-label="Value">
+      <pre class="value shown" tabIndex={0} role="group" aria-label="Value">
         {value === "" ? <em>(empty)</em> : value}
       </pre>
       <span class="time-left" aria-hidden="true" />

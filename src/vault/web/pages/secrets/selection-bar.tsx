@@ -3,10 +3,10 @@ import { useState } from "preact/hooks";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { useClient } from "../../session/client-context.ts";
-import { type BatchProps, BatchDialog } from "./batch-dialog.tsx";
+import { type BatchProps, type BatchWork, BatchDialog, batchesOf } from "./batch-dialog.tsx";
 import { ShareSelectedDialog } from "./share-selected-dialog.tsx";
 import type { Selection } from "./use-selection.ts";
-import { deleteSecret, leaveSecret } from "../../service/secrets.ts";
+import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
 
 interface SelectionBarProps {
   /** Secrets of the current page. */
@@ -37,48 +37,50 @@ export function SelectionBar({
   const { secrets, has, set, clear } = selection;
   const chosen = page.filter(has).length;
   return (
-    <div class="selection-bar">
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={chosen > 0 && chosen === page.length}
-          indeterminate={chosen > 0 && chosen < page.length}
-          onChange={(event) => set(page, event.currentTarget.checked)}
-        />
-        <span class="visually-hidden">Select all on this page</span>
-      </label>
-      <p role="status">
-        {secrets.length > 0
-          ? `${secrets.length} selected`
-          : `${total} ${total === 1 ? "secret" : "secrets"}`}
-      </p>
-      {secrets.length === 0 ? (
-        children
-      ) : (
-        <div class="buttons">
-          {secrets.some(({ owner }) => owner === email) && (
+    <>
+      <div class="selection-bar">
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={chosen > 0 && chosen === page.length}
+            indeterminate={chosen > 0 && chosen < page.length}
+            onChange={(event) => set(page, event.currentTarget.checked)}
+          />
+          <span class="visually-hidden">Select all on this page</span>
+        </label>
+        <p role="status">
+          {secrets.length > 0
+            ? `${secrets.length} selected`
+            : `${total} ${total === 1 ? "secret" : "secrets"}`}
+        </p>
+        {secrets.length === 0 ? (
+          children
+        ) : (
+          <div class="buttons">
+            {secrets.some(({ owner }) => owner === email) && (
+              <button
+                class="button"
+                type="button"
+                onClick={() => setOpen({ Dialog: ShareSelectedDialog, secrets })}
+              >
+                <Icon name="share" />
+                <span class="button-text">Share</span>
+              </button>
+            )}
             <button
               class="button"
               type="button"
-              onClick={() => setOpen({ Dialog: ShareSelectedDialog, secrets })}
+              onClick={() => setOpen({ Dialog: DeleteSelectedDialog, secrets })}
             >
-              <Icon name="share" />
-              <span class="button-text">Share</span>
+              <Icon name="trash" />
+              <span class="button-text">Delete</span>
             </button>
-          )}
-          <button
-            class="button"
-            type="button"
-            onClick={() => setOpen({ Dialog: DeleteSelectedDialog, secrets })}
-          >
-            <Icon name="trash" />
-            <span class="button-text">Delete</span>
-          </button>
-          <button class="button" type="button" onClick={clear}>
-            Clear
-          </button>
-        </div>
-      )}
+            <button class="button" type="button" onClick={clear}>
+              Clear
+            </button>
+          </div>
+        )}
+      </div>
       {open && (
         <open.Dialog
           secrets={open.secrets}
@@ -86,9 +88,12 @@ export function SelectionBar({
           onClose={() => setOpen(undefined)}
         />
       )}
-    </div>
+    </>
   );
 }
+
+/** Secrets of one request: a stop takes effect after it. */
+const MAX_DELETED = 100;
 
 /**
  * Deletes the selected secrets that are the user's own, and removes the received ones from the
@@ -99,6 +104,24 @@ function DeleteSelectedDialog(props: BatchProps): VNode {
   const { length } = props.secrets;
   const isOwn = ({ owner }: SecretRecord): boolean => owner === client.email;
   const noun = length === 1 ? "secret" : "secrets";
+  const work: BatchWork = {
+    split: (secrets) => [
+      ...batchesOf(secrets.filter(isOwn), MAX_DELETED),
+      ...batchesOf(
+        secrets.filter((secret) => !isOwn(secret)),
+        1,
+      ),
+    ],
+    send: async (batch) => {
+      const [first] = batch;
+      if (!first || isOwn(first))
+        await deleteSecrets(
+          client,
+          batch.map(({ key_name: name }) => name),
+        );
+      else await leaveSecret(client, first);
+    },
+  };
   return (
     <BatchDialog
       {...props}
@@ -109,9 +132,8 @@ function DeleteSelectedDialog(props: BatchProps): VNode {
         isOwn(secret) ? "all versions, for everyone" : `of ${secret.owner}: removed from your list`
       }
       outcome={(secret) => (isOwn(secret) ? "Deleted" : "Removed from your list")}
-      work={(secret) =>
-        isOwn(secret) ? deleteSecret(client, secret.key_name) : leaveSecret(client, secret)
-      }
+      prepare={() => work}
+      tally={(done, rest) => `${done} of ${done + rest} deleted, ${rest} kept.`}
       done={`Deleted ${length} ${noun}.`}
     >
       <p>This cannot be undone.</p>

@@ -1,11 +1,20 @@
 import type { VNode } from "preact";
-import { TextField } from "../../parts/field.tsx";
+import { useCallback } from "preact/hooks";
 import { formText } from "../../parts/form.tsx";
-import { shareSecret } from "../../service/secrets.ts";
+import { useLoaded } from "../../parts/loaded-view.tsx";
+import { useInvitation } from "../../parts/use-invitation.tsx";
+import { shareSecrets } from "../../service/secrets.ts";
+import { listTeams } from "../../service/teams.ts";
 import { useClient } from "../../session/client-context.ts";
-import { BatchDialog, type BatchProps } from "./batch-dialog.tsx";
-import { PermissionField, readPermission } from "./share-form.tsx";
+import { BatchDialog, batchesOf, type BatchProps, type BatchWork } from "./batch-dialog.tsx";
 import { readRecipients } from "./read-recipients.ts";
+import { addressesOf, readPermission, RecipientFields } from "./recipient-fields.tsx";
+import { useKnownUsers } from "./use-known-users.ts";
+
+/** Shares of one request: docs/design/vault-contract.md#limits. */
+const MAX_SHARES = 200;
+/** Secrets of one request: a stop takes effect after it. */
+const MAX_NAMES = 100;
 
 function notOwnText(count: number): string {
   return count === 1
@@ -19,41 +28,54 @@ function notOwnText(count: number): string {
  */
 export function ShareSelectedDialog({ secrets, ...props }: BatchProps): VNode {
   const client = useClient();
+  const { loaded } = useLoaded(useCallback(() => listTeams(client), [client]));
+  const teams = loaded.kind === "ready" ? loaded.value : [];
+  const invitation = useInvitation("share", useKnownUsers(teams));
   const own = secrets.filter(({ owner }) => owner === client.email);
   const noun = own.length === 1 ? "secret" : "secrets";
+  const prepare = (form: HTMLFormElement): BatchWork => {
+    const recipients = readRecipients(formText(form, "usr_id_to"));
+    const permission = readPermission(form);
+    const addresses = addressesOf(recipients, teams);
+    const size =
+      recipients.kind === "team"
+        ? MAX_NAMES
+        : Math.min(MAX_NAMES, Math.floor(MAX_SHARES / recipients.to.length));
+    let invited = false;
+    return {
+      split: (batch) => batchesOf(batch, size),
+      send: async (batch) => {
+        const names = batch.map(({ key_name: name }) => name);
+        const share = (invite: boolean): Promise<void> => {
+          invited ||= invite;
+          return shareSecrets(client, names, recipients, { permission, invite });
+        };
+        // One decision counts for the whole selection.
+        if (invited) await share(true);
+        else await invitation.send(share, addresses);
+      },
+    };
+  };
   return (
-    <BatchDialog
-      {...props}
-      secrets={own}
-      title={`Share ${own.length} ${noun}`}
-      confirm="Share"
-      variant="primary"
-      plan={({ shared }) => (shared ? "shared already" : "not shared")}
-      outcome={() => "Shared"}
-      work={({ key_name: name }, form) =>
-        shareSecret(client, name, readRecipients(formText(form, "usr_id_to")), {
-          permission: readPermission(form),
-          invite: new FormData(form).has("invite"),
-        })
-      }
-      done={`Shared ${own.length} ${noun}.`}
-    >
-      {own.length < secrets.length && <p class="note">{notOwnText(secrets.length - own.length)}</p>}
-      <div class="field-grid wide-first">
-        <TextField
-          label="User or team"
-          name="usr_id_to"
-          required
-          autocomplete="off"
-          placeholder="name@example.com or team"
-          hint="Several users: separate the addresses with commas."
-        />
-        <PermissionField />
-      </div>
-      <label class="check">
-        <input type="checkbox" name="invite" />
-        Invite recipients by email who have no account or are not logged in
-      </label>
-    </BatchDialog>
+    <>
+      <BatchDialog
+        {...props}
+        secrets={own}
+        title={`Share ${own.length} ${noun}`}
+        confirm="Share"
+        variant="primary"
+        plan={({ shared }) => (shared ? "shared already" : "not shared")}
+        outcome={() => "Shared"}
+        prepare={prepare}
+        tally={(done, rest) => `${done} of ${done + rest} shared, ${rest} not.`}
+        done={`Shared ${own.length} ${noun}.`}
+      >
+        {own.length < secrets.length && (
+          <p class="note">{notOwnText(secrets.length - own.length)}</p>
+        )}
+        <RecipientFields teams={teams} failure={undefined} />
+      </BatchDialog>
+      {invitation.question}
+    </>
   );
 }

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
-import { useCallback, useMemo, useState } from "preact/hooks";
-import type { ListedShare, SecretRecord, TeamRecord } from "../../../../protocol/responses.ts";
+import { useCallback, useState } from "preact/hooks";
+import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -11,8 +11,8 @@ import { listTeams } from "../../service/teams.ts";
 import { useClient } from "../../session/client-context.ts";
 import { GrantList } from "./grant-list.tsx";
 import { linkOf } from "../../routing/route.ts";
-import { useSecrets } from "./secrets-context.ts";
 import { ShareForm } from "./share-form.tsx";
+import { useKnownUsers } from "./use-known-users.ts";
 
 interface SharingSectionProps {
   readonly secret: SecretRecord;
@@ -69,22 +69,6 @@ function WriteOnlyLink({
   );
 }
 
-/**
- * Returns the users whom the user has met in this vault: recipients, members of teams, and owners
- * of received secrets.
- */
-function useKnownUsers(
-  shares: readonly ListedShare[],
-  teams: readonly TeamRecord[],
-): ReadonlySet<string> {
-  const { loaded } = useSecrets().list;
-  return useMemo(() => {
-    const recipients = shares.filter(({ kind }) => kind !== "team").map(({ to }) => to);
-    const owners = loaded.kind === "ready" ? loaded.value.map(({ owner }) => owner) : [];
-    return new Set([...recipients, ...teams.flatMap(({ members }) => members), ...owners]);
-  }, [shares, teams, loaded]);
-}
-
 /** Shares an own secret with users and teams. */
 export function SharingSection({ secret, onChange }: SharingSectionProps): VNode {
   const client = useClient();
@@ -94,7 +78,7 @@ export function SharingSection({ secret, onChange }: SharingSectionProps): VNode
   );
   const { loaded } = useLoaded(useCallback(() => listTeams(client), [client]));
   const teams = loaded.kind === "ready" ? loaded.value : [];
-  const known = useKnownUsers(shares.loaded.kind === "ready" ? shares.loaded.value : [], teams);
+  const known = useKnownUsers(teams, shares.loaded.kind === "ready" ? shares.loaded.value : []);
   return (
     <section class="card" aria-labelledby="sharing-title">
       <h2 id="sharing-title">Sharing</h2>
@@ -114,11 +98,6 @@ export function SharingSection({ secret, onChange }: SharingSectionProps): VNode
           )
         }
       </LoadedView>
-      <datalist id="team-names">
-        {teams.map(({ group_id: team }) => (
-          <option key={team} value={team} />
-        ))}
-      </datalist>
       {secret.shared && <StopSharing secret={secret} onChange={onChange} />}
     </section>
   );

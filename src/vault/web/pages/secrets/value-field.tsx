@@ -1,4 +1,4 @@
-import type { VNode } from "preact";
+import type { TargetedClipboardEvent, VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { RequestError } from "../../service/request-error.ts";
@@ -15,12 +15,21 @@ export interface ValueInput {
   readonly file: ChosenFile | undefined;
   readonly setFile: (file: ChosenFile | undefined) => void;
   readonly area: { readonly current: HTMLTextAreaElement | null };
+  /** True while the text is readable in the field. */
+  readonly shown: boolean;
+  readonly setShown: (shown: boolean) => void;
 }
 
-/** State of a `ValueField`. */
-export function useValueInput(): ValueInput {
+/** State of a `ValueField`. It conceals the text when the user leaves the tab. */
+export function useValueInput(initiallyShown = false): ValueInput {
   const [file, setFile] = useState<ChosenFile | undefined>(undefined);
-  return { file, setFile, area: useRef<HTMLTextAreaElement>(null) };
+  const [shown, setShown] = useState(initiallyShown);
+  useEffect(() => {
+    const conceal = (): void => setShown(false);
+    document.addEventListener("visibilitychange", conceal);
+    return () => document.removeEventListener("visibilitychange", conceal);
+  }, []);
+  return { file, setFile, area: useRef<HTMLTextAreaElement>(null), shown, setShown };
 }
 
 const tooLarge = (): RequestError =>
@@ -106,12 +115,23 @@ function concealLength(area: HTMLTextAreaElement, length: number): void {
   area.toggleAttribute("data-long", length > MAX_DOTS);
 }
 
+/** Returns why a text is too long to paste: a field with many megabytes would block the page. */
+function pasteProblem(text: string): string | undefined {
+  const { size } = new Blob([text]);
+  if (size <= MAX_VALUE_BYTES) return undefined;
+  return `The pasted text has ${sizeText(size)}; a value has at most ${sizeText(MAX_VALUE_BYTES)}. Nothing was pasted.`;
+}
+
 interface ValueFieldProps {
   readonly label: string;
   readonly hint: string;
   readonly input: ValueInput;
   readonly failure: RequestError | undefined;
   readonly autofocus?: boolean;
+  /** Text to start with. */
+  readonly initial?: string | undefined;
+  /** Receives the typed text. */
+  readonly onText?: (text: string) => void;
 }
 
 /**
@@ -124,15 +144,19 @@ export function ValueField({
   input,
   failure,
   autofocus = false,
+  initial = "",
+  onText,
 }: ValueFieldProps): VNode {
   const id = useId();
-  const [shown, setShown] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
-  const { file, setFile, area } = input;
+  const { file, setFile, area, shown, setShown } = input;
   const reason = problem ?? failure?.reason("key_value");
   useEffect(() => {
-    if (autofocus) area.current?.focus();
-  }, [autofocus, area]);
+    if (!area.current) return;
+    area.current.defaultValue = initial;
+    concealLength(area.current, initial.length);
+    if (autofocus) area.current.focus();
+  }, [autofocus, initial, area]);
   const choose = (chosen: ChosenFile | undefined): void => {
     setProblem(undefined);
     setFile(chosen);
@@ -141,6 +165,16 @@ export function ValueField({
     if (!area.current) return;
     area.current.value = password;
     area.current.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const onPaste = (event: TargetedClipboardEvent<HTMLTextAreaElement>): void => {
+    const pasted = event.clipboardData?.getData("text") ?? "";
+    const tooLong = pasteProblem(pasted);
+    if (tooLong === undefined) {
+      concealLength(event.currentTarget, event.currentTarget.value.length + pasted.length);
+      return;
+    }
+    event.preventDefault();
+    setProblem(tooLong);
   };
   return (
     <div class="field">
@@ -151,17 +185,16 @@ export function ValueField({
         id={id}
         name="key_value"
         class={shown ? "code" : "code concealed"}
-        rows={4}
+        rows={initial === "" ? 4 : 12}
         hidden={file !== undefined}
         autocomplete="off"
         spellcheck={false}
-        onPaste={({ currentTarget, clipboardData }) =>
-          concealLength(
-            currentTarget,
-            currentTarget.value.length + (clipboardData?.getData("text") ?? "").length,
-          )
-        }
-        onInput={({ currentTarget }) => concealLength(currentTarget, currentTarget.value.length)}
+        onPaste={onPaste}
+        onInput={({ currentTarget }) => {
+          setProblem(undefined);
+          concealLength(currentTarget, currentTarget.value.length);
+          onText?.(currentTarget.value);
+        }}
         aria-describedby={`${id}-hint ${id}-reason`}
         {...(reason !== undefined && { "aria-invalid": "true" as const })}
       />

@@ -9,6 +9,7 @@ import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { deleteVersion } from "../../service/secrets.ts";
+import { CompareDialog } from "./compare-versions.tsx";
 import { MakeCurrentDialog } from "./make-current.tsx";
 
 interface VersionItemProps {
@@ -16,6 +17,8 @@ interface VersionItemProps {
   readonly latest: boolean;
   /** Undefined when the user may not write, and for the latest version. */
   readonly onMakeCurrent: (() => void) | undefined;
+  /** Undefined for the only version. */
+  readonly onCompare: (() => void) | undefined;
   /** Asks for confirmation and deletes this version. Undefined when deletion is not allowed. */
   readonly onDelete: (() => void) | undefined;
 }
@@ -27,7 +30,13 @@ function Author({ email }: { readonly email: string | undefined }): VNode | null
 }
 
 /** One version with its author, its dates and, on request, its value. */
-function VersionItem({ version, latest, onMakeCurrent, onDelete }: VersionItemProps): VNode {
+function VersionItem({
+  version,
+  latest,
+  onMakeCurrent,
+  onCompare,
+  onDelete,
+}: VersionItemProps): VNode {
   const number = version.key_version;
   return (
     <li class="version">
@@ -55,6 +64,16 @@ function VersionItem({ version, latest, onMakeCurrent, onDelete }: VersionItemPr
         )}
       </div>
       <SecretValue access={version} version={number}>
+        {onCompare && (
+          <button
+            class="button"
+            type="button"
+            aria-label={`Compare version ${number}`}
+            onClick={onCompare}
+          >
+            Compare
+          </button>
+        )}
         {onMakeCurrent && (
           <button
             class="button"
@@ -87,6 +106,7 @@ export function VersionsSection({ versions, onChange }: VersionsSectionProps): V
   const toast = useToast();
   const [page, setPage] = useState(0);
   const [deletion, setDeletion] = useState<number | undefined>(undefined);
+  const [compared, setCompared] = useState<number | undefined>(undefined);
   const [restored, setRestored] = useState<VersionRecord | undefined>(undefined);
   const [latest] = versions;
   const own = latest.owner === client.email;
@@ -109,6 +129,7 @@ export function VersionsSection({ versions, onChange }: VersionsSectionProps): V
                 ? () => setRestored(version)
                 : undefined
             }
+            onCompare={versions.length > 1 ? () => setCompared(version.key_version) : undefined}
             onDelete={
               own && versions.length > 1 ? () => setDeletion(version.key_version) : undefined
             }
@@ -117,6 +138,13 @@ export function VersionsSection({ versions, onChange }: VersionsSectionProps): V
       </ol>
       {versions.length > PAGE_SIZE && (
         <Pager page={page} pageSize={PAGE_SIZE} total={versions.length} onPage={setPage} />
+      )}
+      {compared !== undefined && (
+        <CompareDialog
+          versions={versions}
+          number={compared}
+          onClose={() => setCompared(undefined)}
+        />
       )}
       {restored && (
         <MakeCurrentDialog

@@ -10,6 +10,7 @@ import { deleteTeam, leaveTeam, removeMember, addMembers } from "../../service/t
 import type { VaultClient } from "../../service/vault-client.ts";
 import { Form, formText } from "../../parts/form.tsx";
 import { useAction } from "../../parts/use-action.ts";
+import { useInvitation } from "../../parts/use-invitation.tsx";
 import { emailList } from "../../text/email-list.ts";
 
 /** Number of members from which a search field helps. */
@@ -68,6 +69,8 @@ function MemberList({ team, onRemove }: MemberListProps): VNode {
 
 interface TeamCardProps {
   readonly team: TeamRecord;
+  /** Users who have an account: they are not asked about. */
+  readonly known: ReadonlySet<string>;
   readonly onChange: () => Promise<void>;
 }
 
@@ -124,7 +127,10 @@ function RemovalDialog({
   onChange,
   deletion,
   onClose,
-}: TeamCardProps & { readonly deletion: Deletion; readonly onClose: () => void }): VNode {
+}: Omit<TeamCardProps, "known"> & {
+  readonly deletion: Deletion;
+  readonly onClose: () => void;
+}): VNode {
   const client = useClient();
   const toast = useToast();
   const { title, confirm, subject, effect, done, remove } = removal(
@@ -148,37 +154,42 @@ function RemovalDialog({
 
 interface AddMembersFormProps {
   readonly team: string;
+  readonly known: ReadonlySet<string>;
   readonly onChange: () => Promise<void>;
 }
 
 /** Adds members to an own team. */
-function AddMembersForm({ team, onChange }: AddMembersFormProps): VNode {
+function AddMembersForm({ team, known, onChange }: AddMembersFormProps): VNode {
   const client = useClient();
   const toast = useToast();
   const action = useAction();
+  const invitation = useInvitation("add", known);
   const work = async (form: HTMLFormElement): Promise<void> => {
-    const members = emailList(formText(form, "members"));
-    await addMembers(client, team, members);
+    const members = emailList(formText(form, "members")).map((email) => email.toLowerCase());
+    await invitation.send((invite) => addMembers(client, team, members, invite), members);
     form.reset();
     toast(members.length === 1 ? `Added ${members.join("")}.` : `Added ${members.length} members.`);
     await onChange();
   };
   return (
-    <Form action={action} submit="Add" icon="plus" variant="plain" work={work}>
-      <TextField
-        label="Add members"
-        name="members"
-        required
-        autocomplete="off"
-        placeholder="name@example.com, …"
-        failure={action.failure}
-      />
-    </Form>
+    <>
+      <Form action={action} submit="Add" icon="plus" variant="plain" work={work}>
+        <TextField
+          label="Add members"
+          name="members"
+          required
+          autocomplete="off"
+          placeholder="name@example.com, …"
+          failure={action.failure}
+        />
+      </Form>
+      {invitation.question}
+    </>
   );
 }
 
 /** One team; its creator can change it. */
-export function TeamCard({ team, onChange }: TeamCardProps): VNode {
+export function TeamCard({ team, known, onChange }: TeamCardProps): VNode {
   const client = useClient();
   const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
   const { creator, members, group_id: name } = team;
@@ -216,7 +227,7 @@ export function TeamCard({ team, onChange }: TeamCardProps): VNode {
         {members.length === 1 ? "1 member" : `${members.length} members`}.{" "}
         {own ? "You created this team and decide who is in it." : `${creator} added you.`}
       </p>
-      {own && <AddMembersForm team={name} onChange={onChange} />}
+      {own && <AddMembersForm team={name} known={known} onChange={onChange} />}
       <MemberList
         team={team}
         onRemove={own ? (email) => setDeletion({ kind: "member", email }) : undefined}

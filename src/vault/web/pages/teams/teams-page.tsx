@@ -4,6 +4,7 @@ import { AreaField, TextField } from "../../parts/field.tsx";
 import { Form, formText } from "../../parts/form.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
+import { useInvitation } from "../../parts/use-invitation.tsx";
 import { createTeam, listTeams } from "../../service/teams.ts";
 import { useClient } from "../../session/client-context.ts";
 import { emailList } from "../../text/email-list.ts";
@@ -12,47 +13,55 @@ import { Empty } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
+import { useKnownUsers } from "../secrets/use-known-users.ts";
 import { TeamCard } from "./team-card.tsx";
 
 function NewTeamDialog({
+  known,
   onCreated,
   onClose,
 }: {
+  readonly known: ReadonlySet<string>;
   readonly onCreated: () => Promise<void>;
   readonly onClose: () => void;
 }): VNode {
   const client = useClient();
   const toast = useToast();
   const action = useAction();
+  const invitation = useInvitation("add", known);
   const work = async (form: HTMLFormElement): Promise<void> => {
     // One spelling of each name: the vault rejects others because they would look the same.
     const name = formText(form, "group_id").normalize("NFKC").replaceAll(/\s+/gu, " ").trim();
-    await createTeam(client, name, emailList(formText(form, "members")));
+    const members = emailList(formText(form, "members")).map((email) => email.toLowerCase());
+    await invitation.send((invite) => createTeam(client, name, members, invite), members);
     toast(`Created team ${name}.`);
     await onCreated();
     onClose();
   };
   return (
-    <Dialog title="New team" onClose={onClose}>
-      <Form action={action} submit="Create team" icon="team" work={work} onCancel={onClose}>
-        <TextField
-          label="Name"
-          name="group_id"
-          required
-          maxLength={256}
-          autocomplete="off"
-          hint="Visible to its members. Not an address: an @ always means a user."
-          failure={action.failure}
-        />
-        <AreaField
-          label="Members"
-          name="members"
-          rows={3}
-          hint="Email addresses, separated by commas or new lines. You are always a member."
-          failure={action.failure}
-        />
-      </Form>
-    </Dialog>
+    <>
+      <Dialog title="New team" onClose={onClose}>
+        <Form action={action} submit="Create team" icon="team" work={work} onCancel={onClose}>
+          <TextField
+            label="Name"
+            name="group_id"
+            required
+            maxLength={256}
+            autocomplete="off"
+            hint="Visible to its members. Not an address: an @ always means a user."
+            failure={action.failure}
+          />
+          <AreaField
+            label="Members"
+            name="members"
+            rows={3}
+            hint="Email addresses, separated by commas or new lines. You are always a member."
+            failure={action.failure}
+          />
+        </Form>
+      </Dialog>
+      {invitation.question}
+    </>
   );
 }
 
@@ -60,6 +69,7 @@ export function TeamsPage(): VNode {
   const client = useClient();
   const [creating, setCreating] = useState(false);
   const list = useLoaded(useCallback(() => listTeams(client), [client]));
+  const known = useKnownUsers(list.loaded.kind === "ready" ? list.loaded.value : []);
   return (
     <>
       <PageHeading title="Teams">
@@ -79,13 +89,15 @@ export function TeamsPage(): VNode {
           ) : (
             <ul class="cards">
               {teams.map((team) => (
-                <TeamCard key={team.group_id} team={team} onChange={list.reload} />
+                <TeamCard key={team.group_id} team={team} known={known} onChange={list.reload} />
               ))}
             </ul>
           )
         }
       </LoadedView>
-      {creating && <NewTeamDialog onCreated={list.reload} onClose={() => setCreating(false)} />}
+      {creating && (
+        <NewTeamDialog known={known} onCreated={list.reload} onClose={() => setCreating(false)} />
+      )}
     </>
   );
 }

@@ -1,0 +1,78 @@
+import type { VNode } from "preact";
+import { useId, useState } from "preact/hooks";
+import type { Permission, TeamRecord } from "../../../../protocol/responses.ts";
+import { ChoiceField, TextField } from "../../parts/field.tsx";
+import { formText } from "../../parts/form.tsx";
+import { permissionWords } from "../../parts/value-text.tsx";
+import type { RequestError } from "../../service/request-error.ts";
+import type { Recipients } from "../../service/secrets.ts";
+
+const permissions: readonly Permission[] = ["R", "W", "RW"];
+
+/** Select of a recipient's permission; `readPermission` reads it. */
+export function PermissionField({ initial = "R" }: { readonly initial?: Permission }): VNode {
+  return (
+    <ChoiceField label="Permission" name="permission">
+      {permissions.map((permission) => (
+        <option key={permission} value={permission} selected={permission === initial}>
+          {permissionWords(permission)}
+        </option>
+      ))}
+    </ChoiceField>
+  );
+}
+
+export function readPermission(form: HTMLFormElement): Permission {
+  return permissions.find((candidate) => candidate === formText(form, "permission")) ?? "R";
+}
+
+interface RecipientFieldsProps {
+  readonly teams: readonly TeamRecord[];
+  readonly failure: RequestError | undefined;
+}
+
+/** Users or a team, and their permission. Shows the members of a team: they will have access. */
+export function RecipientFields({ teams, failure }: RecipientFieldsProps): VNode {
+  const names = useId();
+  const [typed, setTyped] = useState("");
+  const team = teams.find(({ group_id }) => group_id === typed.trim());
+  return (
+    <>
+      <div class="field-grid wide-first">
+        <TextField
+          label="User or team"
+          name="usr_id_to"
+          required
+          autocomplete="off"
+          list={names}
+          placeholder="Address or team"
+          failure={failure}
+          onInput={setTyped}
+        />
+        <PermissionField />
+      </div>
+      {team && (
+        <p class="hint break">
+          Members of {team.group_id}: {team.members.join(", ")}
+        </p>
+      )}
+      <p class="hint">
+        Several users: separate the addresses with commas. Before a user is invited, you are asked.
+      </p>
+      <datalist id={names}>
+        {teams.map(({ group_id: name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+/** Returns the addresses that get access, for a team the addresses of its members. */
+export function addressesOf(
+  { kind, to }: Recipients,
+  teams: readonly TeamRecord[],
+): readonly string[] {
+  if (kind === "people") return to;
+  return teams.find(({ group_id }) => group_id === to)?.members ?? [to];
+}
