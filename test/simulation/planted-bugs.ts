@@ -141,9 +141,9 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I16"],
     changes: [
       {
-        file: "controllers/sync/target-writer.ts",
-        from: "{ fieldManager: mergeManager(resource) }, signal);",
-        to: "{ fieldManager: mergeManager(resource), force: true }, signal);",
+        file: "controllers/sync/merge-keys.ts",
+        from: "{ fieldManager: mergeManager(resource) };",
+        to: "{ fieldManager: mergeManager(resource), force: true };",
       },
     ],
   },

@@ -41,13 +41,15 @@ function renderCommand(): Command {
 }
 
 const RUN_HELP = `
-Keys of Opaque VaultSecrets are environment variables. VaultFiles, and VaultSecrets
-of other types, are files TARGET/KEY in a private directory in memory, whose path
-is in VAULTSYNC_FILES. Values are neither arguments nor on a disk.
+Keys of Opaque VaultSecrets are environment variables. VaultFiles, and
+VaultSecrets of other types, are files TARGET/KEY in a private directory in
+memory, whose path is in VAULTSYNC_FILES. Values are neither arguments nor on a
+disk.
 
 Exit codes: the command's, 128 and the number of the signal that ended it,
-126 if it cannot be executed, 127 if it does not exist; before it starts, 1 if the
-values cannot be read, 2 for wrong usage, ${HAS_PROBLEMS} if the operator would not write a target.
+126 if it cannot be executed, 127 if it does not exist; before it starts, 1 if
+the values cannot be read, 2 for wrong usage, ${HAS_PROBLEMS} if the operator would not
+write a target.
 
 Examples:
   vaultsync run -f app.yaml -- npm start
