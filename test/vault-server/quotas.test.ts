@@ -166,7 +166,7 @@ test("a refresh token keeps its last ten access tokens", async () => {
   expect(statuses).toEqual([401, 401, 401, ...Array.from({ length: 10 }, () => 200)]);
 });
 
-/** Starts an upload that ends with the stack. */
+/** Starts an upload that ends with the stack; again while another one takes its place. */
 function startUpload(open: DisposableStack): void {
   const { token, email } = ann;
   const started = request(vault.url + operationPath.protect_file, {
@@ -179,6 +179,10 @@ function startUpload(open: DisposableStack): void {
     },
   });
   started.on("error", () => undefined);
+  started.on("response", (response) => {
+    response.resume();
+    if (!open.disposed) startUpload(open);
+  });
   started.write(multipartBody([{ filename: "open", bytes: Buffer.from("f") }]).subarray(0, -4));
   open.defer(() => started.destroy());
 }
