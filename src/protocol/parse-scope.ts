@@ -56,14 +56,19 @@ export function parseScope(text: string): Scope {
       throw new InvalidScopeError(`${attribute} is missing; write ${attribute}:* for every value`);
     return named;
   };
-  return {
-    cloud_type: admitted("cloud_type"),
-    environment_type: admitted("environment_type"),
-    application_type: admitted("application_type"),
-    classification: admitted("classification"),
-    secret_name: admitted("secret_name"),
-  };
+  return scopeOf(admitted);
 }
+
+/** Returns the scope of which `admitted` returns the values of each attribute. */
+export const scopeOf = (
+  admitted: (attribute: ScopeAttribute) => "*" | ReadonlySet<string>,
+): Scope => ({
+  cloud_type: admitted("cloud_type"),
+  environment_type: admitted("environment_type"),
+  application_type: admitted("application_type"),
+  classification: admitted("classification"),
+  secret_name: admitted("secret_name"),
+});
 
 /**
  * Reports whether the scope admits a secret of this name and metadata: every attribute must admit

@@ -103,7 +103,7 @@ test("20 strangers an hour are asked about, directly or as members of the caller
   expect(await reasonsOf({ usr_id_to: strangers[20] })).toEqual(some);
 });
 
-test("a team gets no absent member with `invite: false`, and counts the strangers as `share` does", async () => {
+test("a team gets no absent member with `invite: false`, and counts strangers as `share` does", async () => {
   const group_id = `team-${fresh}`;
   const change = (operation: "team_create" | "team_add_members", members: string[], more = {}) =>
     ann.call(operation, { group_id, members, invite: false, ...more });

@@ -8,6 +8,17 @@ import { addSecondVersion } from "./support/pages.ts";
 const browser = new TestBrowser();
 const users = new AnnAndBob();
 
+/** Stores a secret of Ann's that Bob may read. */
+async function storeShared(value: string): Promise<void> {
+  await users.ann.call("protect", { key_name: "shop-db", key_value: value });
+  await users.ann.call("share", {
+    key_name: "shop-db",
+    permission: "R",
+    usr_id_from: ann,
+    usr_id_to: bob,
+  });
+}
+
 describe("secret value", () => {
   test("is in the page only while revealed, for at most 30 seconds", async () => {
     const value = new Canaries().text("value");
@@ -135,13 +146,7 @@ describe("own secret", () => {
   });
 
   test("that is shared opens from the list without a rejected request", async () => {
-    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
-    await users.ann.call("share", {
-      key_name: "shop-db",
-      permission: "R",
-      usr_id_from: ann,
-      usr_id_to: bob,
-    });
+    await storeShared("v");
     const { page, go } = await browser.visit(users.vault, { as: ann });
     const rejected: string[] = [];
     page.on("response", (response) => {
@@ -154,13 +159,7 @@ describe("own secret", () => {
   });
 
   test("reveals values and adds versions while it is shared", async () => {
-    await users.ann.call("protect", { key_name: "shop-db", key_value: "first value" });
-    await users.ann.call("share", {
-      key_name: "shop-db",
-      permission: "R",
-      usr_id_from: ann,
-      usr_id_to: bob,
-    });
+    await storeShared("first value");
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
     await addSecondVersion(page, "second value");

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useId, useMemo, useState } from "preact/hooks";
 import { formatScope } from "../../../../protocol/format-scope.ts";
-import { scopeReaches } from "../../../../protocol/parse-scope.ts";
+import { scopeOf, scopeReaches } from "../../../../protocol/parse-scope.ts";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import {
   isUnlimited,
@@ -46,19 +46,11 @@ function valuesIn(text: string): string[] {
 }
 
 /** Returns the scope of the typed texts; an empty one admits every value. */
-function scopeOf(textOf: (attribute: ScopeAttribute) => string): Scope {
-  const admitted = (attribute: ScopeAttribute): "*" | ReadonlySet<string> => {
+const typedScope = (textOf: (attribute: ScopeAttribute) => string): Scope =>
+  scopeOf((attribute) => {
     const values = valuesIn(textOf(attribute));
     return values.length === 0 ? "*" : new Set(values);
-  };
-  return {
-    cloud_type: admitted("cloud_type"),
-    environment_type: admitted("environment_type"),
-    application_type: admitted("application_type"),
-    classification: admitted("classification"),
-    secret_name: admitted("secret_name"),
-  };
-}
+  });
 
 /** @throws RequestError for a value with `*` that is meant as a pattern: the vault has none */
 function refusePatterns(scope: Scope, secrets: readonly SecretRecord[]): void {
@@ -86,7 +78,7 @@ export function readScope(
   form: HTMLFormElement,
   secrets: readonly SecretRecord[] | undefined,
 ): string | undefined {
-  const scope = scopeOf((attribute) => formText(form, attribute));
+  const scope = typedScope((attribute) => formText(form, attribute));
   if (secrets) refusePatterns(scope, secrets);
   return isUnlimited(scope) ? undefined : formatScope(scope);
 }
@@ -184,7 +176,7 @@ export function ScopeFields({ secrets, failure }: ScopeFieldsProps): VNode {
         />
       ))}
       <p class="hint break" role="status">
-        {secrets && reachText(secrets, scopeOf(textOf))}
+        {secrets && reachText(secrets, typedScope(textOf))}
       </p>
     </Disclosure>
   );
