@@ -24,15 +24,15 @@ export class ListedNames {
   readonly absences = new Map<string, Absence>();
   /** Names that disappeared, and whose removal is not proven yet. */
   readonly gone = new Set<string>();
-  /** Names that disappeared, and that a user has to confirm. */
+  /** Names that disappeared together, and that a user has to confirm. */
   readonly held = new Set<string>();
   /**
-   * Names in {@link held} whose keys no resource removes any more. They are held again as soon as a
-   * resource removes those keys.
+   * Names in {@link held} whose keys no resource removes. They wait for a user as soon as a resource
+   * removes those keys.
    */
   readonly waived = new Set<string>();
-  /** Names that disappeared together with held ones, and whose keys no resource removes. */
-  readonly spared = new Set<string>();
+  /** Names in {@link waived} whose removal is proven: their loss does not count any more. */
+  readonly settled = new Set<string>();
 
   constructor(kind: EntryKind, selection?: Selection) {
     this.kind = kind;
@@ -57,7 +57,7 @@ export class ListedNames {
     const absence = wider.absences.get(name);
     if (absence === undefined) return;
     if (!this.absences.has(name)) this.absences.set(name, absence);
-    for (const state of ["gone", "held", "waived", "spared"] as const)
+    for (const state of ["gone", "held", "waived", "settled"] as const)
       if (wider[state].has(name)) this[state].add(name);
   }
 
@@ -73,49 +73,51 @@ export class ListedNames {
   }
 
   /**
-   * Holds the names that disappeared and whose keys would be removed: all, or one of them. Returns
-   * whether more are held than before.
+   * Holds the names that disappeared: all, or one of them. Returns whether a user has to confirm
+   * more than before.
    */
   hold(isRemoved: (name: string, isDue: boolean) => boolean, one?: string): boolean {
-    for (const name of one === undefined ? this.gone : [one]) this.spared.add(name);
-    if (one === undefined) this.gone.clear();
-    else this.gone.delete(one);
+    for (const name of one === undefined ? [...this.gone] : [one]) {
+      this.gone.delete(name);
+      this.held.add(name);
+      this.waived.add(name);
+    }
     return this.reconsider(isRemoved, one);
   }
 
   /**
-   * Decides again which of the names that disappeared together are held, or whether one is: a
-   * policy may have changed. Returns whether more are.
+   * Decides again which of the held names a user has to confirm, or whether one is among them: a
+   * policy may have changed. Returns whether they are more than before.
    */
   reconsider(isRemoved: (name: string, isDue: boolean) => boolean, one?: string): boolean {
     let isMore = false;
-    for (const name of one === undefined ? [...this.spared, ...this.held] : [one]) {
+    for (const name of one === undefined ? this.held : [one]) {
       if (!isRemoved(name, this.absences.get(name)?.isDue === true)) {
-        if (this.held.has(name)) this.waived.add(name);
+        this.waived.add(name);
         continue;
       }
-      const isNew = this.spared.delete(name);
-      isMore = this.waived.delete(name) || isNew || isMore;
-      this.held.add(name);
+      isMore = this.waived.delete(name) || isMore;
+      this.settled.delete(name);
     }
     return isMore;
   }
 
-  /** Drops the names whose loss does not count any more. Returns whether there are any. */
+  /** Stops to count the losses that are proven. Returns whether there are any. */
   settle(isPending: (absence: Absence) => boolean): boolean {
-    let isLess = false;
-    for (const names of [this.gone, this.spared]) {
-      for (const name of names) {
-        const absence = this.absences.get(name);
-        if (absence === undefined || !isPending(absence)) isLess = names.delete(name) || isLess;
-      }
-    }
-    return isLess;
+    const isProven = (name: string): boolean => {
+      const absence = this.absences.get(name);
+      return absence === undefined || !isPending(absence);
+    };
+    const proven = [...this.gone].filter(isProven);
+    const kept = [...this.waived].filter((name) => !this.settled.has(name) && isProven(name));
+    for (const name of proven) this.gone.delete(name);
+    for (const name of kept) this.settled.add(name);
+    return proven.length + kept.length > 0;
   }
 
   /** Records that a user confirmed the losses. */
   confirm(): void {
-    for (const names of [this.gone, this.held, this.waived, this.spared]) names.clear();
+    for (const names of [this.gone, this.held, this.waived, this.settled]) names.clear();
   }
 
   /** Returns the held names that a user has to confirm now. */
@@ -125,11 +127,11 @@ export class ListedNames {
 
   /** Returns the names that count as lost. */
   lost(): readonly string[] {
-    return [...this.gone, ...this.held, ...this.spared];
+    return [...this.gone, ...[...this.held].filter((name) => !this.settled.has(name))];
   }
 
   #isBack(name: string): void {
-    for (const names of [this.gone, this.held, this.waived, this.spared]) names.delete(name);
+    for (const names of [this.gone, this.held, this.waived, this.settled]) names.delete(name);
     this.absences.delete(name);
   }
 }

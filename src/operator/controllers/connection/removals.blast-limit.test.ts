@@ -175,6 +175,34 @@ describe("the blast limit of one connection", () => {
     expect(one.removals.held).toBe(6);
   });
 
+  test("holds names that disappeared together when a policy removes their keys later", () => {
+    const { one, list } = methodsOf(alone());
+    for (const name of names(6)) one.retained.add(name);
+    list(names(12), []);
+    expect(list([], names(6))).toBe(0);
+    for (const _ of [1, 2, 3]) list([], []);
+    expect(list(["new"], [])).toBe(0);
+    one.retained.delete("n0");
+    one.removals.referencesChanged();
+    expect(one.removals.held).toBe(1);
+    one.retained.clear();
+    one.removals.referencesChanged();
+    expect(one.removals.held).toBe(6);
+  });
+
+  test("counts names that resources keep no more as lost than before they were held", () => {
+    const { one, list } = methodsOf(alone());
+    list(names(12), []);
+    expect(list([], names(5))).toBe(5);
+    for (const name of names(5)) one.retained.add(name);
+    one.removals.referencesChanged();
+    for (const _ of [1, 2, 3]) list([], []);
+    expect(list([], ["n5"])).toBe(0);
+    one.retained.delete("n0");
+    one.removals.referencesChanged();
+    expect(one.removals.held).toBe(1);
+  });
+
   test("holds no further name while resources keep the keys of all that are held", () => {
     const { one, list } = methodsOf(alone());
     list(names(100), []);
