@@ -102,6 +102,10 @@ export function showsServed(
   return !isShown && itemsOmitted !== undefined;
 }
 
+/** Reports whether a status shows bytes of this source in the target. */
+export const showsBytes = ({ items = [] }: SyncStatus, source: string): boolean =>
+  items.some((item) => sourceOf(item) === source && item.version !== undefined);
+
 /**
  * Reports whether a resource removes a key, or may, when this source is gone: `isDue`, by the vault
  * at its deadline. A status with the source shows whether the target has its bytes, but not bytes

@@ -46,6 +46,8 @@ export class RemovalsConnection {
   readonly removals: Removals;
   readonly unreferenced = new Set<string>();
   readonly served = new Set<string>();
+  /** Names that were not listed when their resources were last reconciled: `<kind> <name>`. */
+  readonly bytes = new Set<string>();
   /**
    * Names whose keys no resource removes: `a` if it is missing, `a due` if the vault removed it at
    * its deadline.
@@ -98,6 +100,7 @@ export class RemovalsConnection {
           owner === undefined
             ? this.served.has(`${kind} ${name}`)
             : this.fed.has(`${name} ${owner}`),
+        hasBytes: (kind, name) => this.bytes.has(`${kind} ${name}`),
         ownersOf: (name) =>
           [...this.fed].flatMap((entry) =>
             entry.startsWith(`${name} `) ? entry.slice(name.length + 1) : [],

@@ -30,6 +30,7 @@ export const testRemovalFacts: RemovalFacts = {
   hasReferences: () => true,
   rulesOf: () => [],
   wasServed: () => false,
+  hasBytes: () => false,
   ownersOf: () => [],
   deadlineOf: () => undefined,
   removes: () => true,

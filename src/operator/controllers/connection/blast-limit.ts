@@ -21,6 +21,8 @@ export interface BlastMember {
   readonly heardBefore: number;
   /** Returns its losses: names whose removal is not proven yet, and names that are held. */
   losses(): Losses;
+  /** Returns the same, together with all names that are missing and whose bytes targets have. */
+  missing(): Losses;
   /**
    * Holds the removals of what it lost until a user confirms them. Returns whether they are more
    * than before.
@@ -40,10 +42,9 @@ const isTooMany = (lost: number, all: number): boolean =>
   lost >= MIN_HELD && lost > MAX_SHARE * all;
 
 /** Reports whether so much is lost that a fault is likelier than an intention. */
-function exceeds(members: Iterable<BlastMember>): boolean {
+function exceeds(losses: Iterable<Losses>): boolean {
   const sum = { names: 0, lostNames: 0, targets: 0, lostTargets: 0 };
-  for (const member of members) {
-    const { names, lostNames, targets, lostTargets } = member.losses();
+  for (const { names, lostNames, targets, lostTargets } of losses) {
     sum.names += names;
     sum.lostNames += lostNames;
     sum.targets += targets;
@@ -81,10 +82,15 @@ export class BlastLimit {
   check(member: BlastMember): void {
     this.#listing = member;
     if (member.losses().lostNames > 0) {
-      if (exceeds([member])) member.hold();
-      if (exceeds(this.#members)) this.#hold();
+      if (exceeds([member.losses()])) member.hold();
+      if (exceeds(this.#all((each) => each.losses()))) this.#hold();
     }
     this.#listing = undefined;
+  }
+
+  /** Reports whether too much is missing, of the connection or of the vault, whenever it was lost. */
+  isExceeded(member: BlastMember): boolean {
+    return exceeds([member.missing()]) || exceeds(this.#all((each) => each.missing()));
   }
 
   /**
@@ -100,6 +106,10 @@ export class BlastLimit {
   /** Makes the connections list that did not since. */
   listSoon(at: number): void {
     for (const member of this.#members) if (member.heardAt < at) member.listSoon();
+  }
+
+  #all(lossesOf: (member: BlastMember) => Losses): readonly Losses[] {
+    return [...this.#members].map((member) => lossesOf(member));
   }
 
   #hold(): void {

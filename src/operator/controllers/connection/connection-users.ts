@@ -30,6 +30,8 @@ export interface RemovalFacts {
    * before this connection was opened.
    */
   wasServed(kind: EntryKind, name: string, selection?: Selection): boolean;
+  /** Reports whether a target has bytes of this entry, whenever it was listed. */
+  hasBytes(kind: EntryKind, name: string, selection?: Selection): boolean;
   /**
    * Returns the owners of the secrets of this name whose bytes statuses show; "" is the account of
    * the connection.

@@ -12,6 +12,9 @@ export interface Absence {
   readonly isDue: boolean;
 }
 
+/** Reports whether a resource removes a key if this entry is gone: `isDue`, at its deadline. */
+type IsRemoved = (name: string, isDue: boolean) => boolean;
+
 /**
  * The referenced names of one kind: listed ones and ones that disappeared; or the names that are
  * listed, but without an entry of one selection.
@@ -26,12 +29,9 @@ export class ListedNames {
   readonly gone = new Set<string>();
   /** Names that disappeared together, and that a user has to confirm. */
   readonly held = new Set<string>();
-  /**
-   * Names in {@link held} whose keys no resource removes. They wait for a user as soon as a resource
-   * removes those keys.
-   */
-  readonly waived = new Set<string>();
-  /** Names in {@link waived} whose removal is proven: their loss does not count any more. */
+  /** Names that disappeared, and whose keys no resource removes until a policy changes. */
+  readonly kept = new Set<string>();
+  /** Names in {@link kept} that do not count as lost when further names disappear. */
   readonly settled = new Set<string>();
 
   constructor(kind: EntryKind, selection?: Selection) {
@@ -45,11 +45,19 @@ export class ListedNames {
     this.listed.add(name);
   }
 
-  /** Records that the list lacks this name. `wasServed`: it was listed before the first list. */
-  missed(name: string, absence: () => Absence, wasServed: () => boolean): void {
+  /**
+   * Records that the list lacks this name. `wasServed`: it was listed before the first list.
+   * `isKept`: it was not, and a target has its bytes.
+   */
+  missed(
+    name: string,
+    absence: () => Absence,
+    { wasServed, isKept }: { wasServed: () => boolean; isKept: () => boolean },
+  ): void {
     if (this.absences.has(name)) return;
     this.absences.set(name, absence());
     if (this.listed.delete(name) || wasServed()) this.gone.add(name);
+    else if (isKept()) for (const names of [this.kept, this.settled]) names.add(name);
   }
 
   /** Takes over the absence of a name, and whether it is held, from names that select more. */
@@ -57,7 +65,7 @@ export class ListedNames {
     const absence = wider.absences.get(name);
     if (absence === undefined) return;
     if (!this.absences.has(name)) this.absences.set(name, absence);
-    for (const state of ["gone", "held", "waived", "settled"] as const)
+    for (const state of ["gone", "held", "kept", "settled"] as const)
       if (wider[state].has(name)) this[state].add(name);
   }
 
@@ -72,34 +80,39 @@ export class ListedNames {
     this.#isBack(name);
   }
 
-  /**
-   * Holds the names that disappeared: all, or one of them. Returns whether a user has to confirm
-   * more than before.
-   */
-  hold(isRemoved: (name: string, isDue: boolean) => boolean, one?: string): boolean {
-    for (const name of one === undefined ? [...this.gone] : [one]) {
+  /** Holds the names that disappeared and whose keys are removed: all, or one of them. */
+  hold(isRemoved: IsRemoved, one?: string): void {
+    this.release(isRemoved, true);
+    for (const name of one === undefined ? this.gone : [one]) {
       this.gone.delete(name);
       this.held.add(name);
-      this.waived.add(name);
     }
-    return this.reconsider(isRemoved, one);
+    this.keep(isRemoved);
   }
 
-  /**
-   * Decides again which of the held names a user has to confirm, or whether one is among them: a
-   * policy may have changed. Returns whether they are more than before.
-   */
-  reconsider(isRemoved: (name: string, isDue: boolean) => boolean, one?: string): boolean {
-    let isMore = false;
-    for (const name of one === undefined ? this.held : [one]) {
-      if (!isRemoved(name, this.absences.get(name)?.isDue === true)) {
-        this.waived.add(name);
-        continue;
+  /** Keeps the names that disappeared and whose keys no resource removes. */
+  keep(isRemoved: IsRemoved): void {
+    for (const names of [this.gone, this.held]) {
+      for (const name of names) {
+        if (isRemoved(name, this.#isDue(name))) continue;
+        names.delete(name);
+        this.kept.add(name);
       }
-      isMore = this.waived.delete(name) || isMore;
-      this.settled.delete(name);
     }
-    return isMore;
+  }
+
+  /** Returns the kept names whose keys a resource removes now. */
+  released(isRemoved: IsRemoved): readonly string[] {
+    return [...this.kept].filter((name) => isRemoved(name, this.#isDue(name)));
+  }
+
+  /** Counts these names as lost again, or holds them. */
+  release(isRemoved: IsRemoved, isHeld: boolean): void {
+    for (const name of this.released(isRemoved)) {
+      this.kept.delete(name);
+      this.settled.delete(name);
+      (isHeld ? this.held : this.gone).add(name);
+    }
   }
 
   /** Stops to count the losses that are proven. Returns whether there are any. */
@@ -108,30 +121,33 @@ export class ListedNames {
       const absence = this.absences.get(name);
       return absence === undefined || !isPending(absence);
     };
-    const proven = [...this.gone].filter(isProven);
-    const kept = [...this.waived].filter((name) => !this.settled.has(name) && isProven(name));
-    for (const name of proven) this.gone.delete(name);
+    const gone = [...this.gone].filter(isProven);
+    const kept = [...this.kept].filter((name) => !this.settled.has(name) && isProven(name));
+    for (const name of gone) this.gone.delete(name);
     for (const name of kept) this.settled.add(name);
-    return proven.length + kept.length > 0;
+    return gone.length + kept.length > 0;
   }
 
   /** Records that a user confirmed the losses. */
   confirm(): void {
-    for (const names of [this.gone, this.held, this.waived, this.settled]) names.clear();
+    this.gone.clear();
+    this.held.clear();
+    for (const name of this.kept) this.settled.add(name);
   }
 
-  /** Returns the held names that a user has to confirm now. */
-  unconfirmed(): readonly string[] {
-    return [...this.held].filter((name) => !this.waived.has(name));
+  /** Returns the names that count as lost: together with further ones, or `"all"`. */
+  lost(which: "pending" | "all"): readonly string[] {
+    const kept =
+      which === "all" ? this.kept : [...this.kept].filter((name) => !this.settled.has(name));
+    return [...this.gone, ...this.held, ...kept];
   }
 
-  /** Returns the names that count as lost. */
-  lost(): readonly string[] {
-    return [...this.gone, ...[...this.held].filter((name) => !this.settled.has(name))];
+  #isDue(name: string): boolean {
+    return this.absences.get(name)?.isDue === true;
   }
 
   #isBack(name: string): void {
-    for (const names of [this.gone, this.held, this.waived, this.settled]) names.delete(name);
+    for (const names of [this.gone, this.held, this.kept, this.settled]) names.delete(name);
     this.absences.delete(name);
   }
 }

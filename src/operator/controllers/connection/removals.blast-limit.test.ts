@@ -190,6 +190,40 @@ describe("the blast limit of one connection", () => {
     expect(one.removals.held).toBe(6);
   });
 
+  test.each([
+    [6, 12, 1],
+    [3, 12, 0],
+    [6, 24, 1],
+    [6, 36, 0],
+  ])(
+    "counts what was kept before the first list: %d kept, %d listed, %d held after an edit",
+    (kept, listed, held) => {
+      const { one, list } = methodsOf(alone());
+      for (const name of names(kept)) {
+        one.retained.add(name);
+        one.bytes.add(`secret ${name}`);
+      }
+      expect(list(names(listed, kept), names(kept))).toBe(0);
+      expect(list([], [`n${kept}`])).toBe(0);
+      one.retained.delete("n0");
+      one.removals.referencesChanged();
+      expect(one.removals.held).toBe(held);
+    },
+  );
+
+  test("counts what the other connections of the vault keep when a policy changes", () => {
+    const vault = new RemovalsVault();
+    const [one, two] = [vault.connection(), vault.connection()];
+    for (const each of [one, two]) {
+      for (const name of names(3)) each.retained.add(name);
+      each.list(names(6), [], { afterMs: 0 });
+      each.list([], names(3), { afterMs: 0 });
+    }
+    one.retained.clear();
+    one.removals.referencesChanged();
+    expect([one.removals.held, two.removals.held]).toEqual([3, 0]);
+  });
+
   test("counts names that resources keep no more as lost than before they were held", () => {
     const { one, list } = methodsOf(alone());
     list(names(12), []);

@@ -13,7 +13,7 @@ import type { MetadataRule, RemovalFacts, Selection } from "./connection-users.t
 import { isProof, provenFrom, untilOwnProof } from "./removal-proof.ts";
 import { SelectedNames } from "./selected-names.ts";
 
-const ALWAYS = (): boolean => true;
+const SERVED = { wasServed: () => true, isKept: () => false };
 
 /** Returns the owners of the listed secrets of a name. */
 const ownersIn = (snapshot: Snapshot | undefined, name: string): readonly string[] =>
@@ -106,6 +106,7 @@ export class Removals implements BlastMember, Disposable {
     for (const kind of first) this.#unlisted.delete(kind);
     if (wasHeld || first.length > 0) this.hold();
     this.#limit.check(this);
+    for (const names of this.#names.all()) names.keep(this.#removes(names));
     this.#before = snapshot;
   }
 
@@ -132,9 +133,14 @@ export class Removals implements BlastMember, Disposable {
   }
 
   hold(): boolean {
-    const isMore = this.#names.all().filter((names) => names.hold(this.#removes(names)));
+    const before = this.held;
+    for (const names of this.#names.all()) names.hold(this.#removes(names));
     this.#changed();
-    return isMore.length > 0;
+    return this.held > before;
+  }
+
+  missing(): Losses {
+    return this.#count("all");
   }
 
   losses(): Losses {
@@ -143,7 +149,7 @@ export class Removals implements BlastMember, Disposable {
       if (names.settle((absence) => progress === undefined || this.#isPending(absence, progress)))
         this.#changed();
     }
-    return (this.#losses ??= this.#count());
+    return (this.#losses ??= this.#count("pending"));
   }
 
   onHeld(): void {
@@ -196,9 +202,19 @@ export class Removals implements BlastMember, Disposable {
     this.#leave();
   }
 
+  /**
+   * Decides again which of the names that disappeared are held: a policy may remove keys that it
+   * kept before, of many names together.
+   */
   #reconsider(): void {
     this.#isOutdated = false;
-    for (const names of this.#names.all()) names.reconsider(this.#removes(names));
+    const all = this.#names.all();
+    const wasHeld = this.#countHeld() > 0;
+    for (const names of all) names.keep(this.#removes(names));
+    if (all.some((names) => names.released(this.#removes(names)).length > 0)) {
+      const isHeld = wasHeld || this.#limit.isExceeded(this);
+      for (const names of all) names.release(this.#removes(names), isHeld);
+    }
     this.#changed();
   }
 
@@ -208,9 +224,7 @@ export class Removals implements BlastMember, Disposable {
 
   #countHeld(): number {
     return new Set(
-      this.#names
-        .all()
-        .flatMap((names) => names.unconfirmed().map((name) => `${names.kind} ${name}`)),
+      this.#names.all().flatMap(({ kind, held }) => [...held].map((name) => `${kind} ${name}`)),
     ).size;
   }
 
@@ -242,12 +256,15 @@ export class Removals implements BlastMember, Disposable {
       if (kind === "secret") this.#observeOwners(name, snapshot, rules, unannounced);
       if (isListed(name)) this.#names.ofKind(kind).found(name);
       else
-        this.#names.ofKind(kind).missed(name, absenceOf(name), () => facts.wasServed(kind, name));
+        this.#names.ofKind(kind).missed(name, absenceOf(name), {
+          wasServed: () => facts.wasServed(kind, name),
+          isKept: () => facts.hasBytes(kind, name),
+        });
       for (const rule of rules) {
         const names = this.#names.of(kind, { rule: rule.id });
         // What the list lacks is among the names of its kind.
         if (!isListed(name) || rule.finds(snapshot)) names.forget(name);
-        else if (wasFound(rule, name)) names.missed(name, () => unannounced, ALWAYS);
+        else if (wasFound(rule, name)) names.missed(name, () => unannounced, SERVED);
       }
     }
   }
@@ -264,10 +281,13 @@ export class Removals implements BlastMember, Disposable {
   ): void {
     const { facts } = this.#options;
     const before = this.#before;
-    const isServed = (selection: Selection) => () =>
-      before === undefined
-        ? facts.wasServed("secret", name, selection)
-        : facts.isReferenced("secret", name, selection);
+    const servedOf = (selection: Selection) => ({
+      wasServed: () =>
+        before === undefined
+          ? facts.wasServed("secret", name, selection)
+          : facts.isReferenced("secret", name, selection),
+      isKept: () => facts.hasBytes("secret", name, selection),
+    });
     for (const owner of this.#ownersOf(name, snapshot)) {
       const isListed = isListedOf(snapshot, name, owner);
       if (isListed) this.#names.found("secret", name, { owner });
@@ -277,14 +297,14 @@ export class Removals implements BlastMember, Disposable {
         names.missed(
           name,
           () => ({ ...unannounced, isDue: this.#isDue("secret", name, snapshot, owner) }),
-          isServed({ owner }),
+          servedOf({ owner }),
         );
       }
       for (const rule of rules) {
         const selection = { owner, rule: rule.id };
         if (!isListed || rule.finds(snapshot, owner)) this.#names.found("secret", name, selection);
         else if (before === undefined || rule.finds(before, owner))
-          this.#names.of("secret", selection).missed(name, () => unannounced, isServed(selection));
+          this.#names.of("secret", selection).missed(name, () => unannounced, servedOf(selection));
       }
     }
   }
@@ -331,11 +351,11 @@ export class Removals implements BlastMember, Disposable {
     if (known !== undefined || selection === undefined) return known;
     const absence = { list: progress.lists, at: progress.at, isDue: false };
     const names = this.#names.of(kind, selection);
-    names.missed(
-      name,
-      () => absence,
-      () => this.#options.facts.wasServed(kind, name, selection),
-    );
+    const { facts } = this.#options;
+    names.missed(name, () => absence, {
+      wasServed: () => facts.wasServed(kind, name, selection),
+      isKept: () => facts.hasBytes(kind, name, selection),
+    });
     this.#changed();
     if (names.gone.has(name)) {
       const before = this.held;
@@ -376,19 +396,20 @@ export class Removals implements BlastMember, Disposable {
     this.#held = undefined;
   }
 
-  #count(): Losses {
+  #count(which: "pending" | "all"): Losses {
     const { facts } = this.#options;
     const [lost, lostTargets, targets] = [new Set<string>(), new Set<string>(), new Set<string>()];
     let names = 0;
     for (const group of this.#names.all()) {
       const { kind, selection } = group;
-      for (const name of group.lost()) {
+      const gone = group.lost(which);
+      for (const name of gone) {
         lost.add(`${kind} ${name}`);
         for (const target of facts.targetsOf(kind, name, selection)) lostTargets.add(target);
       }
       // Names without an entry of a selection are still listed.
       if (selection !== undefined) continue;
-      const all = [...group.listed, ...group.lost()];
+      const all = [...group.listed, ...gone];
       names += all.length;
       for (const name of all) for (const target of facts.targetsOf(kind, name)) targets.add(target);
     }

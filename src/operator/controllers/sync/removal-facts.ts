@@ -7,6 +7,7 @@ import {
   reportedDeadline,
   reportedFinds,
   reportedOwners,
+  showsBytes,
   showsServed,
 } from "../../sync/sync-status.ts";
 import { entryIds } from "../../sync/target.ts";
@@ -128,6 +129,10 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
     wasServed: (kind, name, selection) =>
       users(kind, name, selection).some(({ resource, status, claimed }) =>
         showsServed(resource, status, name, () => claimed.has(name)),
+      ),
+    hasBytes: (kind, name, selection) =>
+      users(kind, name, selection).some(
+        ({ status, claimed }) => claimed.has(name) || showsBytes(status, name),
       ),
     ownersOf: (name) => users("secret", name).flatMap(({ status }) => reportedOwners(status, name)),
     deadlineOf: (kind, name) =>
