@@ -1,8 +1,7 @@
 import { type Origin } from "../simulated-vaults.ts";
 import { Violation, type World } from "../world.ts";
-import { type KnownSpecs } from "./spec-history.ts";
-import { type Item, itemsOf, type Spec } from "./spec-items.ts";
-import { hasMetadata } from "./removals.ts";
+import { type Item, itemsOf } from "./spec-items.ts";
+import { hasMetadata, isTrustedOwner } from "./removals.ts";
 import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
 
 /**
@@ -25,11 +24,15 @@ export function checkWhole(write: TargetWrite): void {
   if (changed.length === 0) return;
   const specs = history.recent(namespace, owner);
   // A pinned version stays, and so do the bytes of a former source while the present one is
-  // missing, and of one outside of a scope. A rule does not find a version with other metadata.
+  // missing, of one outside of a scope, and of an owner who is not trusted any more. A rule does
+  // not find a version with other metadata.
   const mayStay = (key: string, kept: Origin, newer: Origin): boolean =>
-    specs.some(
-      (spec) =>
-        hasScope(history, namespace, spec) ||
+    specs.some((spec) => {
+      const connections = history.recentConnections(namespace, spec);
+      const isUntrusted = (item: Item): boolean =>
+        kept.kind === "secret" && connections.some((one) => !isTrustedOwner(one, item, kept.owner));
+      return (
+        connections.some(({ scope }) => scope !== undefined) ||
         spec.refreshInterval !== undefined ||
         itemsOf(spec).some(
           (item) =>
@@ -37,10 +40,12 @@ export function checkWhole(write: TargetWrite): void {
             (item.version !== "latest" ||
               item.source !== kept.name ||
               hasOtherOwner(item, kept) ||
+              isUntrusted(item) ||
               lacksPart(item, newer) ||
               (item.metadata !== undefined && !hasMetadata(newer, item.metadata))),
-        ),
-    );
+        )
+      );
+    });
   for (const [key, base64] of Object.entries(is)) {
     const kept = was[key] === base64 ? world.vaults.origin(base64) : undefined;
     const newer = kept && world.vaults.latestOf(kept);
@@ -56,9 +61,6 @@ export function checkWhole(write: TargetWrite): void {
       );
   }
 }
-
-const hasScope = (history: KnownSpecs, namespace: string | undefined, spec: Spec): boolean =>
-  history.recentConnections(namespace, spec).some(({ scope }) => scope !== undefined);
 
 const hasOtherOwner = ({ owner }: Item, kept: Origin): boolean =>
   owner !== undefined && owner !== kept.owner;
