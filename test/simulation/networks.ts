@@ -84,16 +84,26 @@ export function apiNetwork(
     await clock.sleep(ms, request.signal);
     if (clock.monotonic() - start > ms + 1_000) throw unavailable(request, "ECONNRESET");
   };
+  const fail = (request: ApiRequest): Promise<void> | undefined => {
+    if (occurs("refused")) throw unavailable(request, "ECONNREFUSED");
+    if (occurs("throttled")) throw new StatusError(429, "TooManyRequests", "", [], 2);
+    if (occurs("unavailable")) throw new StatusError(503, "ServiceUnavailable");
+    return occurs("timeout") ? clock.sleep(60_000, request.signal) : undefined;
+  };
+  const sendAfter = async (ms: number, request: ApiRequest): Promise<void> => {
+    if (ms > 0) await delay(ms, request);
+    const timeout = fail(request);
+    if (timeout) await timeout;
+  };
   return {
     running: () => clock.running(),
-    async send(request) {
+    send(request) {
       onSend();
-      if (occurs("slow")) await delay(1 + random() * SLOWEST_MS, request);
-      else if (random() < 0.1) await delay(1 + random() * USUAL_MS, request);
-      if (occurs("refused")) throw unavailable(request, "ECONNREFUSED");
-      if (occurs("throttled")) throw new StatusError(429, "TooManyRequests", "", [], 2);
-      if (occurs("unavailable")) throw new StatusError(503, "ServiceUnavailable");
-      if (occurs("timeout")) await clock.sleep(60_000, request.signal);
+      const isSlow = occurs("slow");
+      if (isSlow || random() < 0.1)
+        return sendAfter(1 + random() * (isSlow ? SLOWEST_MS : USUAL_MS), request);
+      // Most requests neither wait nor fail.
+      return faults.api.size > 0 ? sendAfter(0, request) : undefined;
     },
     async respond(request) {
       if (random() < 0.1) await clock.sleep(1 + random() * 50, request.signal);

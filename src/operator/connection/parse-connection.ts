@@ -26,11 +26,20 @@ export type ParsedConnection =
     }
   | { readonly ok: false; readonly problem: string };
 
+/** Results by object: each reconcile of a connection parses it, and hardly any changed it. */
+const known = new WeakMap<KubeObject, ParsedConnection>();
+
 /**
  * Parses and validates a connection, because the installed CRD may be older than the operator.
  * Total.
  */
-export function parseConnection({ kind, metadata, spec }: KubeObject): ParsedConnection {
+export function parseConnection(object: KubeObject): ParsedConnection {
+  let parsed = known.get(object);
+  if (parsed === undefined) known.set(object, (parsed = parse(object)));
+  return parsed;
+}
+
+function parse({ kind, metadata, spec }: KubeObject): ParsedConnection {
   const schema = kind === clusterVaultConnectionKind.kind ? clusterConnectionSpec : connectionSpec;
   const parsed = schema.safeParse(spec);
   if (!parsed.success) return { ok: false, problem: explainProblems(parsed.error) };

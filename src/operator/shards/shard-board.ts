@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { LeaseObserver } from "../kube/leader-election/lease-observer.ts";
-import { type LeaseRecord, readLease } from "../kube/leader-election/lease-record.ts";
+import { type LeaseRecord, readAgain, readLease } from "../kube/leader-election/lease-record.ts";
 
 /** Label of the Leases of shards and replicas: its value is what the Lease stands for. */
 export const LEASE_LABEL = "vaultsync.dev/lease";
@@ -36,7 +36,7 @@ export class ShardBoard {
     const known = this.#records.get(name);
     // Between two renewals many lists show the same Lease.
     if (known !== undefined && known.object.metadata.resourceVersion === resourceVersion) return;
-    const record = readLease(lease);
+    const record = known === undefined ? readLease(lease) : readAgain(known, lease);
     this.#records.set(name, record);
     this.#observer(record).idleMs(record);
   }

@@ -17,6 +17,7 @@ function weight(digest: number, shard: number): number {
  * changes its shard. Every reconcile asks for it, so the connection is hashed once for all shards.
  */
 export function shardOf(connection: string, shards: number): number {
+  if (shards === 1) return 0;
   const digest = createHash("sha256").update(connection).digest().readUInt32BE();
   let [best, highest] = [0, -1];
   for (let shard = 0; shard < shards; shard += 1) {

@@ -39,6 +39,22 @@ test("a disposed timer never fires, and an aborted sleep rejects with the signal
   expect(clock.pending).toBe(0);
 });
 
+test("an abort ends the sleeps on its signal that have not ended, and none begins", async () => {
+  const clock = new VirtualClock();
+  const abort = new AbortController();
+  const slept = [5, 20, 30].map((ms) => clock.sleep(ms, abort.signal));
+  await clock.advance(10);
+  abort.abort(new Error("enough"));
+  const ends = await Promise.allSettled([...slept, clock.sleep(1, abort.signal)]);
+  expect(ends.map(({ status }) => status)).toEqual([
+    "fulfilled",
+    "rejected",
+    "rejected",
+    "rejected",
+  ]);
+  expect(clock.pending).toBe(0);
+});
+
 test("a sleep ends after its time", async () => {
   const clock = new VirtualClock();
   const ends: number[] = [];

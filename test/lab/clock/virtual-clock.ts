@@ -103,10 +103,10 @@ const eventLoop: Settle = async () => {
  * because after a callback of the event loop the ticks come first; after a promise job they come
  * when all promise jobs have run.
  */
-export const promiseJobs: Settle = async () => {
-  await Promise.resolve();
-  await new Promise<void>((resolve) => process.nextTick(resolve));
-};
+export const promiseJobs: Settle = () =>
+  new Promise((resolve) => {
+    void Promise.resolve().then(() => process.nextTick(resolve));
+  });
 
 /**
  * After so many timers comes a turn of the event loop, in which Node reports unhandled rejections.

@@ -35,6 +35,18 @@ export function readLease(object: KubeObject): LeaseRecord {
   };
 }
 
+/** Parses a Lease that was read before: a renewal changes nothing of the record but its object. */
+export function readAgain(known: LeaseRecord, object: KubeObject): LeaseRecord {
+  const [before, now] = [known.object["spec"], object["spec"]];
+  const isRenewed =
+    isFields(before) && isFields(now) && FIELDS.every((field) => before[field] === now[field]);
+  return isRenewed ? { ...known, object } : readLease(object);
+}
+
+const FIELDS = Object.keys(Spec.shape);
+const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /**
  * Returns the Lease to write when `holder` takes or renews it. `now` is wall-clock time and
  * informational: expiry is never derived from it.

@@ -31,7 +31,8 @@ function copy(value: unknown): unknown {
 
 function fieldsCopied(value: Json): Json {
   const result = { ...value };
-  for (const name in result) {
+  // A loop with `in` is compiled again for each new shape of objects.
+  for (const name of Object.keys(result)) {
     const part = result[name];
     if (part === undefined) delete result[name];
     else if (typeof part === "object") result[name] = copy(part);

@@ -60,7 +60,8 @@ export function nextMetadata(sent: unknown, before: ObjectMeta): Json {
     if (value === undefined) delete metadata[field];
     else metadata[field] = value;
   }
-  return { ...metadata, uid: metadata["uid"] || before.uid };
+  metadata["uid"] ||= before.uid;
+  return metadata;
 }
 
 /** Returns the metadata of an object that is deleted when its finalizers are gone. */
@@ -80,11 +81,14 @@ export function deletingMetadata(
 
 /** Removes the empty maps and lists of metadata: the server does not send them. */
 export function withoutEmptyFields(object: KubeObject): KubeObject {
-  const metadata: Json = { ...object.metadata };
-  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"]) {
-    const value = metadata[field];
-    if (value === null || (typeof value === "object" && Object.keys(value).length === 0))
-      delete metadata[field];
-  }
-  return { ...object, metadata: metadata as unknown as ObjectMeta };
+  const empty = OPTIONAL_FIELDS.filter((field) => isEmpty(object.metadata[field]));
+  if (empty.length === 0) return object;
+  const metadata = { ...object.metadata };
+  for (const field of empty) delete metadata[field];
+  return { ...object, metadata };
 }
+
+const OPTIONAL_FIELDS = ["labels", "annotations", "finalizers", "ownerReferences"] as const;
+
+const isEmpty = (value: unknown): boolean =>
+  value === null || (typeof value === "object" && Object.keys(value).length === 0);

@@ -1,5 +1,9 @@
 import type { KubeErrorCause } from "../../../../src/operator/kube/kube-error.ts";
-import type { KubeObject, ResourceDescriptor } from "../../../../src/operator/kube/resource.ts";
+import type {
+  KubeObject,
+  OwnerReference,
+  ResourceDescriptor,
+} from "../../../../src/operator/kube/resource.ts";
 import { isEqualJson, isJson, type Json, objectAt } from "./json.ts";
 import { badRequest, invalid } from "./status-error.ts";
 
@@ -44,6 +48,7 @@ export function withDefaults({ kind }: ResourceDescriptor, object: Json): Json {
 
 /** Returns the object, or throws the error when the server cannot decode it. */
 export function decodable(resource: ResourceDescriptor, object: Json, error: () => Error): Json {
+  if (resource.kind !== "Secret" && resource.kind !== "ConfigMap") return object;
   try {
     withDefaults(resource, object);
   } catch {
@@ -108,13 +113,33 @@ function metadataCauses(
 ): KubeErrorCause[] {
   const causes: KubeErrorCause[] = [];
   const { labels = {}, annotations = {}, ownerReferences = [], finalizers = [] } = metadata;
-  if (!/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(metadata.name))
+  const was = before?.metadata;
+  // What was stored is valid: most writes do not change the metadata.
+  if (metadata.name !== was?.name && !isObjectName(metadata.name))
     causes.push(malformed("metadata.name"));
+  if (!isEqualJson(labels, was?.labels)) causes.push(...labelCauses(labels));
+  if (!isEqualJson(annotations, was?.annotations)) causes.push(...annotationCauses(annotations));
+  if (!isEqualJson(ownerReferences, was?.ownerReferences))
+    causes.push(...ownerCauses(ownerReferences));
+  if (was && metadata.uid !== was.uid) causes.push(malformed("metadata.uid"));
+  const added = finalizers.filter((name) => !(was?.finalizers ?? []).includes(name));
+  if (was?.deletionTimestamp && added.length > 0)
+    causes.push(cause("metadata.finalizers", "FieldValueForbidden"));
+  return causes;
+}
+
+function labelCauses(labels: Readonly<Record<string, string>>): KubeErrorCause[] {
+  const causes: KubeErrorCause[] = [];
   for (const [name, value] of Object.entries(labels)) {
     if (!isQualifiedName(name)) causes.push(malformed("metadata.labels"));
     if (!/^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/.test(value) || value.length > 63)
       causes.push(malformed("metadata.labels"));
   }
+  return causes;
+}
+
+function annotationCauses(annotations: Readonly<Record<string, string>>): KubeErrorCause[] {
+  const causes: KubeErrorCause[] = [];
   for (const name of Object.keys(annotations)) {
     if (!isQualifiedName(name.toLowerCase())) causes.push(malformed("metadata.annotations"));
   }
@@ -124,6 +149,11 @@ function metadataCauses(
   );
   if (bytes > MAX_ANNOTATIONS_BYTES)
     causes.push(cause("metadata.annotations", "FieldValueTooLong"));
+  return causes;
+}
+
+function ownerCauses(ownerReferences: readonly OwnerReference[]): KubeErrorCause[] {
+  const causes: KubeErrorCause[] = [];
   for (const reference of ownerReferences) {
     for (const field of ["apiVersion", "kind", "name", "uid"] as const) {
       if (!reference[field]) causes.push(malformed(`metadata.ownerReferences.${field}`));
@@ -131,19 +161,15 @@ function metadataCauses(
   }
   if (ownerReferences.filter(({ controller }) => controller).length > 1)
     causes.push(malformed("metadata.ownerReferences"));
-  if (before && metadata.uid !== before.metadata.uid) causes.push(malformed("metadata.uid"));
-  const added = finalizers.filter((name) => !(before?.metadata.finalizers ?? []).includes(name));
-  if (before?.metadata.deletionTimestamp && added.length > 0)
-    causes.push(cause("metadata.finalizers", "FieldValueForbidden"));
   return causes;
 }
+
+const isObjectName = (name: string): boolean => /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(name);
 
 function isQualifiedName(name: string): boolean {
   const [first = "", second, ...more] = name.split("/");
   if (second === undefined) return isNamePart(first);
-  return (
-    more.length === 0 && /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(first) && isNamePart(second)
-  );
+  return more.length === 0 && isObjectName(first) && isNamePart(second);
 }
 
 function isNamePart(part: string): boolean {
