@@ -2,22 +2,13 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Failure, RunEpisode } from "./simulate.ts";
 
-/**
- * Memory of a thread for new objects, in MiB. Nearly all live shorter than a request: with the
- * default of 48 many are copied before they die.
- */
-const YOUNG_MB = 192;
-
 /** A thread that runs episodes, one at a time. */
 export class EpisodeThread implements AsyncDisposable {
   readonly #worker: Worker;
 
   /** @param bug a planted bug of the operator in this thread */
   constructor(bug?: string) {
-    this.#worker = new Worker(new URL("episode-worker.ts", import.meta.url), {
-      workerData: bug,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
-    });
+    this.#worker = new Worker(new URL("episode-worker.ts", import.meta.url), { workerData: bug });
   }
 
   readonly run: RunEpisode = async (seed, steps) => {
