@@ -185,4 +185,31 @@ describe("the operator converges after what the simulation has found:", () => {
     ];
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
+
+  // A restart after an edit to Retain made the operator forget that the names had disappeared
+  // together: the edit back to Delete removed all of them.
+  test("what disappeared together is kept, a leader changes, and is to be deleted again", async () => {
+    const find = { name: { regexp: "^m" } };
+    const rule = (target: object, data?: readonly object[]): Command =>
+      resource("alpha", { data, dataFrom: [{ find }], target });
+    const commands: Command[] = [
+      connection({ refreshInterval: "60s", follow: "Auto" }),
+      ...["m2", "m3", "m4", "m5", "m6"].map((name): Command => ({
+        type: "write-secret",
+        ...ENTRY,
+        name,
+      })),
+      rule({ whenMissing: "Delete" }),
+      advance(46_556),
+      { type: "vanish", vault: ENTRY.vault, prefix: "m" },
+      advance(1_012),
+      rule({}, [{ secretKey: "k1", remoteRef: { key: "s2", version: 3 } }]),
+      { type: "api-fault", fault: "refused", share: 1 },
+      advance(274_699),
+      { type: "end-faults" },
+      { type: "settle" },
+      rule({ whenMissing: "Delete" }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
 });

@@ -46,7 +46,7 @@ export class RemovalsConnection {
   readonly removals: Removals;
   readonly unreferenced = new Set<string>();
   readonly served = new Set<string>();
-  /** Names that were not listed when their resources were last reconciled: `<kind> <name>`. */
+  /** Names whose bytes targets have, `<kind> <name>`: each listed one, unless it is taken out. */
   readonly bytes = new Set<string>();
   /**
    * Names whose keys no resource removes: `a` if it is missing, `a due` if the vault removed it at
@@ -101,13 +101,14 @@ export class RemovalsConnection {
             ? this.served.has(`${kind} ${name}`)
             : this.fed.has(`${name} ${owner}`),
         hasBytes: (kind, name) => this.bytes.has(`${kind} ${name}`),
+        removesBytes: (kind, name, isDue) =>
+          this.bytes.has(`${kind} ${name}`) && this.#removes(name, isDue),
         ownersOf: (name) =>
           [...this.fed].flatMap((entry) =>
             entry.startsWith(`${name} `) ? entry.slice(name.length + 1) : [],
           ),
         deadlineOf: (_, name) => this.deadlines.get(name),
-        removes: (_, name, isDue) =>
-          !this.unreferenced.has(name) && !this.retained.has(isDue ? `${name} due` : name),
+        removes: (_, name, isDue) => this.#removes(name, isDue),
         claimedBy: () => this.claimed,
         targetsOf: (_, name) => this.targets.get(name) ?? [name],
       },
@@ -131,7 +132,10 @@ export class RemovalsConnection {
       at: this.#vault.now,
       previousAt: lists === 0 ? NEVER.previousAt : at,
     };
-    for (const name of shown) this.#shown[kind].set(name, isProd);
+    for (const name of shown) {
+      this.#shown[kind].set(name, isProd);
+      this.bytes.add(`${kind} ${name}`);
+    }
     for (const name of lacking) this.#shown[kind].delete(name);
     const [changed, none] = [new Set([...shown, ...lacking]), new Set<string>()];
     const change =
@@ -143,6 +147,10 @@ export class RemovalsConnection {
 
   untilProven(name: string, kind: EntryKind = "secret", selection?: Selection): number {
     return this.removals.untilProven(this.#snapshot(), kind, name, selection);
+  }
+
+  #removes(name: string, isDue: boolean): boolean {
+    return !this.unreferenced.has(name) && !this.retained.has(isDue ? `${name} due` : name);
   }
 
   #snapshot(): Snapshot {

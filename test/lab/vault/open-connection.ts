@@ -31,6 +31,7 @@ export const testRemovalFacts: RemovalFacts = {
   rulesOf: () => [],
   wasServed: () => false,
   hasBytes: () => false,
+  removesBytes: () => false,
   ownersOf: () => [],
   deadlineOf: () => undefined,
   removes: () => true,

@@ -47,6 +47,8 @@ export interface RemovalFacts {
    * deadline.
    */
   removes(kind: EntryKind, name: string, isDue: boolean, selection?: Selection): boolean;
+  /** Reports the same of a resource whose target is known to have the bytes of the entry. */
+  removesBytes(kind: EntryKind, name: string, isDue: boolean, selection?: Selection): boolean;
   /**
    * Returns the names that rules of this id found before this connection was opened, as the targets
    * show.

@@ -82,7 +82,6 @@ export class ListedNames {
 
   /** Holds the names that disappeared and whose keys are removed: all, or one of them. */
   hold(isRemoved: IsRemoved, one?: string): void {
-    this.release(isRemoved, true);
     for (const name of one === undefined ? this.gone : [one]) {
       this.gone.delete(name);
       this.held.add(name);
@@ -106,9 +105,9 @@ export class ListedNames {
     return [...this.kept].filter((name) => isRemoved(name, this.#isDue(name)));
   }
 
-  /** Counts these names as lost again, or holds them. */
-  release(isRemoved: IsRemoved, isHeld: boolean): void {
-    for (const name of this.released(isRemoved)) {
+  /** Counts kept names as lost again, or holds them. */
+  release(released: readonly string[], isHeld: boolean): void {
+    for (const name of released) {
       this.kept.delete(name);
       this.settled.delete(name);
       (isHeld ? this.held : this.gone).add(name);
@@ -135,11 +134,14 @@ export class ListedNames {
     for (const name of this.kept) this.settled.add(name);
   }
 
-  /** Returns the names that count as lost: together with further ones, or `"all"`. */
-  lost(which: "pending" | "all"): readonly string[] {
-    const kept =
-      which === "all" ? this.kept : [...this.kept].filter((name) => !this.settled.has(name));
-    return [...this.gone, ...this.held, ...kept];
+  /** Returns the names that count as lost together with further ones. */
+  lost(): readonly string[] {
+    return this.missing((name) => !this.settled.has(name));
+  }
+
+  /** Returns the lost names, and these kept ones. */
+  missing(isCounted: (name: string) => boolean): readonly string[] {
+    return [...this.gone, ...this.held, ...[...this.kept].filter(isCounted)];
   }
 
   #isDue(name: string): boolean {

@@ -211,6 +211,25 @@ describe("the blast limit of one connection", () => {
     },
   );
 
+  test("holds nothing whose bytes no target has when a policy changes", () => {
+    const { one, list } = methodsOf(alone());
+    for (const name of names(7)) one.retained.add(name);
+    list(names(12), []);
+    list([], names(7));
+    one.bytes.delete("secret n0");
+    one.retained.clear();
+    one.removals.referencesChanged();
+    expect(one.removals.held).toBe(6);
+    const few = alone();
+    for (const name of names(5)) few.retained.add(name);
+    few.list(names(12), []);
+    few.list([], names(5));
+    few.bytes.delete("secret n0");
+    few.retained.delete("n1");
+    few.removals.referencesChanged();
+    expect(few.removals.held).toBe(0);
+  });
+
   test("counts what the other connections of the vault keep when a policy changes", () => {
     const vault = new RemovalsVault();
     const [one, two] = [vault.connection(), vault.connection()];

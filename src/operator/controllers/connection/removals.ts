@@ -134,13 +134,19 @@ export class Removals implements BlastMember, Disposable {
 
   hold(): boolean {
     const before = this.held;
-    for (const names of this.#names.all()) names.hold(this.#removes(names));
+    for (const names of this.#names.all()) {
+      names.release(this.#released(names), true);
+      names.hold(this.#removes(names));
+    }
     this.#changed();
     return this.held > before;
   }
 
   missing(): Losses {
-    return this.#count("all");
+    const { facts } = this.#options;
+    return this.#count((names) =>
+      names.missing((name) => facts.hasBytes(names.kind, name, names.selection)),
+    );
   }
 
   losses(): Losses {
@@ -149,7 +155,7 @@ export class Removals implements BlastMember, Disposable {
       if (names.settle((absence) => progress === undefined || this.#isPending(absence, progress)))
         this.#changed();
     }
-    return (this.#losses ??= this.#count("pending"));
+    return (this.#losses ??= this.#count((names) => names.lost()));
   }
 
   onHeld(): void {
@@ -211,11 +217,23 @@ export class Removals implements BlastMember, Disposable {
     const all = this.#names.all();
     const wasHeld = this.#countHeld() > 0;
     for (const names of all) names.keep(this.#removes(names));
-    if (all.some((names) => names.released(this.#removes(names)).length > 0)) {
+    const released = all.map((names) => this.#released(names));
+    if (released.some(({ length }) => length > 0)) {
       const isHeld = wasHeld || this.#limit.isExceeded(this);
-      for (const names of all) names.release(this.#removes(names), isHeld);
+      for (const [at, names] of all.entries()) names.release(released[at] ?? [], isHeld);
     }
     this.#changed();
+  }
+
+  /**
+   * Returns the kept names whose keys a resource removes now. A resource that was not reconciled
+   * since its edit may have none of their bytes.
+   */
+  #released(names: ListedNames): readonly string[] {
+    const { kind, selection } = names;
+    return names.released((name, isDue) =>
+      this.#options.facts.removesBytes(kind, name, isDue, selection),
+    );
   }
 
   #removes({ kind, selection }: ListedNames): (name: string, isDue: boolean) => boolean {
@@ -396,13 +414,13 @@ export class Removals implements BlastMember, Disposable {
     this.#held = undefined;
   }
 
-  #count(which: "pending" | "all"): Losses {
+  #count(lostOf: (names: ListedNames) => readonly string[]): Losses {
     const { facts } = this.#options;
     const [lost, lostTargets, targets] = [new Set<string>(), new Set<string>(), new Set<string>()];
     let names = 0;
     for (const group of this.#names.all()) {
       const { kind, selection } = group;
-      const gone = group.lost(which);
+      const gone = lostOf(group);
       for (const name of gone) {
         lost.add(`${kind} ${name}`);
         for (const target of facts.targetsOf(kind, name, selection)) lostTargets.add(target);

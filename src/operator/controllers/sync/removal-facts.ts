@@ -55,6 +55,9 @@ function* usersOf(
 const requests = ({ resource }: ShownResource, name: string, owner?: string): boolean =>
   resource.items.some((item) => item.source === name && hasOwner(item, owner));
 
+const hasBytes = ({ status, claimed }: ShownResource, source: string): boolean =>
+  claimed.has(source) || showsBytes(status, source);
+
 /** Returns the rules for a name by id. */
 function rulesOf(
   { references, kinds }: Resources,
@@ -131,9 +134,7 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
         showsServed(resource, status, name, () => claimed.has(name)),
       ),
     hasBytes: (kind, name, selection) =>
-      users(kind, name, selection).some(
-        ({ status, claimed }) => claimed.has(name) || showsBytes(status, name),
-      ),
+      users(kind, name, selection).some((shown) => hasBytes(shown, name)),
     ownersOf: (name) => users("secret", name).flatMap(({ status }) => reportedOwners(status, name)),
     deadlineOf: (kind, name) =>
       users(kind, name)
@@ -142,6 +143,12 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
     removes: (kind, name, isDue, selection) =>
       users(kind, name, selection).some(({ resource, status, claimed }) =>
         removesWhenGone(resource, status, name, isDue, () => claimed.has(name)),
+      ),
+    removesBytes: (kind, name, isDue, selection) =>
+      users(kind, name, selection).some(
+        (shown) =>
+          hasBytes(shown, name) &&
+          removesWhenGone(shown.resource, shown.status, name, isDue, () => shown.claimed.has(name)),
       ),
     claimedBy: (kind, rule) => claimedBy(resources, connection, syncKindOf[kind], rule),
     targetsOf: (kind, name, selection) =>
