@@ -263,7 +263,7 @@ export class PushReconciler {
   /** Reads the Secret, and decides and executes for each key. */
   async #push(observed: Observed): Promise<Result> {
     const { key, resource, access, forced, memory, signal } = observed;
-    const { logger, observer } = this.#options;
+    const { logger, observer, rivals } = this.#options;
     if (forced !== undefined) memory.source = undefined;
     const source = new PushSource(this.#options, { resource, memory, signal });
     try {
@@ -274,7 +274,7 @@ export class PushReconciler {
           next: waitFor("time", resource.refreshIntervalMs),
         };
       const verify = forced !== undefined;
-      const outcomes = await this.#pushAll({ ...observed, source, facts, verify });
+      const outcomes = await this.#pushAll({ ...observed, rivals, source, facts, verify });
       for (const { effect } of outcomes) {
         if (effect === undefined) continue;
         const action = effect.restored ? "restored" : "pushed";

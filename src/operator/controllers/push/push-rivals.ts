@@ -23,6 +23,8 @@ export interface ClusterResources {
   readonly secrets: Watched<KubeObject>;
   readonly files: Watched<KubeObject>;
   readonly pushes: Watched<KubeObject>;
+  /** Reports whether all namespaces that the operator serves are listed. */
+  readonly isListed: () => boolean;
 }
 
 /** A vault and an account, as a connection names them. */
@@ -122,6 +124,17 @@ export class PushRivals {
       "PushConflict",
       `${name} is older and pushes to the ${entryOf(item)} of this vault: remove one of the two`,
     );
+  }
+
+  /**
+   * Returns why other VaultPushes to the entry of this item may be unknown; `undefined` if all are
+   * known.
+   */
+  unknownRival(item: PushItem): string | undefined {
+    // A user of one namespace must not learn names of another one.
+    return this.#cluster.isListed()
+      ? undefined
+      : `not all namespaces that the operator serves are listed, for lack of permissions or not yet, as its log says: an older VaultPush to the ${entryOf(item)} may be in one of them`;
   }
 
   /** Reports whether another VaultPush, older or not, pushes to the entry of this item. */
