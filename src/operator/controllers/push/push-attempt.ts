@@ -49,7 +49,7 @@ export interface PushContext {
   readonly snapshot: Snapshot;
   readonly source: PushSource;
   readonly facts: ReadonlyMap<string, KeyFacts>;
-  readonly rivals: Pick<PushRivals, "unknownRival">;
+  readonly rivals: Pick<PushRivals, "problemOf" | "unknownRival">;
   /** Compares the bytes of the vault even if its list shows the version that was pushed last. */
   readonly verify: boolean;
   readonly signal: AbortSignal;

@@ -18,9 +18,12 @@ export class ItemPusher {
 
   /** @throws KubeError, SourceChangedError, or the reason of the signal */
   async push(context: PushContext, item: PushItem): Promise<PushOutcome> {
-    const { resource, snapshot, access, facts: all } = context;
+    const { resource, object, snapshot, access, rivals, facts: all } = context;
     const facts = all.get(item.secretKey);
     const entry = listedEntry(item, snapshot, access);
+    const owner = "reason" in entry ? undefined : (entry.owner ?? access.account);
+    const contradiction = rivals.problemOf(resource, object, item, owner);
+    if (contradiction !== undefined) return { item, problem: contradiction };
     if ("reason" in entry) return { item, problem: entry };
     const formerOwner = context.memory.records.get(itemId(item))?.owner;
     if (formerOwner !== undefined && item.owner === undefined && entry.record === undefined) {

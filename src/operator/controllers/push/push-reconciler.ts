@@ -301,15 +301,9 @@ export class PushReconciler {
 
   /** Pushes the keys one by one, until one fails for a reason that concerns all keys. */
   async #pushAll(context: PushContext): Promise<readonly PushOutcome[]> {
-    const { resource, object } = context;
-    const { rivals, limits } = this.#options;
     const outcomes: PushOutcome[] = [];
-    for (const item of resource.items) {
-      const problem = rivals.problemOf(resource, object, item);
-      const outcome =
-        problem === undefined
-          ? await limits.wait(() => this.#pusher.push(context, item))
-          : { item, problem };
+    for (const item of context.resource.items) {
+      const outcome = await this.#options.limits.wait(() => this.#pusher.push(context, item));
       outcomes.push(outcome);
       if (outcome.ends === true) break;
     }

@@ -100,11 +100,16 @@ export class PushRivals {
     return this.#index.get("secret", secret);
   }
 
-  /** Returns why this key must not be pushed; `undefined` if no other resource contradicts it. */
+  /**
+   * Returns why this key must not be pushed; `undefined` if no other resource contradicts it.
+   *
+   * @param owner the owner of the entry; `undefined`: as far as the status shows it
+   */
   problemOf(
     resource: PushResource,
     object: KubeObject,
     item: PushItem,
+    owner: string | undefined,
   ): ReadyCondition | undefined {
     const vault = this.#vaultOf(resource.connection, resource.namespace);
     if (vault === undefined) return undefined;
@@ -113,7 +118,7 @@ export class PushRivals {
       const message = `${reader} reads the ${entryOf(item)} into the Secret ${resource.secret}, which is pushed to it: remove one of the two`;
       return notReady("PushLoop", message);
     }
-    const older = this.#olderThan(object, item, vault);
+    const older = this.#olderThan(object, item, vault, owner);
     if (older === undefined) return undefined;
     const isNear = older.metadata.namespace === resource.namespace;
     // A user of one namespace must not learn names of another one.
@@ -197,8 +202,13 @@ export class PushRivals {
     return undefined;
   }
 
-  #olderThan(object: KubeObject, item: PushItem, vault: VaultAccount): KubeObject | undefined {
-    for (const rival of this.#rivalsOf(object, item, vault))
+  #olderThan(
+    object: KubeObject,
+    item: PushItem,
+    vault: VaultAccount,
+    owner: string | undefined,
+  ): KubeObject | undefined {
+    for (const rival of this.#rivalsOf(object, item, vault, owner))
       if (isOlder(rival, object)) return rival;
     return undefined;
   }
@@ -207,7 +217,13 @@ export class PushRivals {
    * Returns the other VaultPushes to the same entry. One that is being deleted counts: it may still
    * push or delete.
    */
-  *#rivalsOf(object: KubeObject, item: PushItem, vault: VaultAccount): Generator<KubeObject> {
+  *#rivalsOf(
+    object: KubeObject,
+    item: PushItem,
+    vault: VaultAccount,
+    known?: string,
+  ): Generator<KubeObject> {
+    const owner = known?.toLowerCase() ?? ownerOf(object, item, vault);
     for (const key of this.#index.get("entry", entryName(item))) {
       if (key === keyOf(object.metadata)) continue;
       const other = this.#cluster.pushes.store.get(key);
@@ -219,7 +235,7 @@ export class PushRivals {
       if (
         theirs?.url === vault.url &&
         rival !== undefined &&
-        ownerOf(other, rival, theirs) === ownerOf(object, item, vault)
+        ownerOf(other, rival, theirs) === owner
       )
         yield other;
     }
