@@ -146,7 +146,7 @@ export class PushRivals {
   isShared(resource: PushResource, object: KubeObject, item: PushItem): boolean {
     const vault = this.#vaultOf(resource.connection, resource.namespace);
     if (vault === undefined) return false;
-    return [...this.#rivalsOf(object, item, vault)].some(
+    return [...this.#rivalsOf(object, item, vault, ownerOf(object, item, vault))].some(
       ({ metadata }) => metadata.deletionTimestamp === undefined,
     );
   }
@@ -208,7 +208,8 @@ export class PushRivals {
     vault: VaultAccount,
     owner: string | undefined,
   ): KubeObject | undefined {
-    for (const rival of this.#rivalsOf(object, item, vault, owner))
+    const of = owner?.toLowerCase() ?? ownerOf(object, item, vault);
+    for (const rival of this.#rivalsOf(object, item, vault, of))
       if (isOlder(rival, object)) return rival;
     return undefined;
   }
@@ -221,9 +222,8 @@ export class PushRivals {
     object: KubeObject,
     item: PushItem,
     vault: VaultAccount,
-    known?: string,
+    owner: string,
   ): Generator<KubeObject> {
-    const owner = known?.toLowerCase() ?? ownerOf(object, item, vault);
     for (const key of this.#index.get("entry", entryName(item))) {
       if (key === keyOf(object.metadata)) continue;
       const other = this.#cluster.pushes.store.get(key);
