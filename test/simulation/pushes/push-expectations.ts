@@ -137,11 +137,10 @@ function expectedOf(
   else if (ref.kind === "secret" && !isUtf8(Buffer.from(value, "base64")))
     reasons.push("InvalidContent");
   else if (isReadOnly && stored?.base64 !== value && !maybeOlder) reasons.push("ScopeDenied");
+  // A status that was lost does not show that the latest version is its own.
   const allowed: Reason[] = [
     ...(maybeOlder ? (["PushConflict"] as const) : []),
-    ...(isUnlisted(scene) && stored?.by.has(push.uid) !== true
-      ? (["TargetForbidden"] as const)
-      : []),
+    ...(isUnlisted(scene) ? (["TargetForbidden"] as const) : []),
     ...(item.deleteTime !== undefined || scene.hasDeadline(ref)
       ? (["SourceRemoved"] as const)
       : []),
