@@ -216,6 +216,7 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
     pushBudget: new PushBudget(clock),
     blastLimits: new BlastLimits(),
     reflectors,
+    watches,
     workloads,
     running,
     metrics,
@@ -243,6 +244,7 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
 
 interface Engine extends Omit<EngineOptions, "metrics"> {
   readonly reflectors: Reflectors;
+  readonly watches: Pick<NamespaceWatches, "listing">;
   readonly workloads: ControllersOptions["restarts"]["workloads"];
   readonly connectionFactory: ConnectionFactory;
   readonly metrics: OperatorMetrics;
@@ -286,7 +288,7 @@ async function runShard(
         windowMs: config.restartWindow,
         auto: config.autoRestart === "on",
       },
-      cluster: engine.reflectors,
+      cluster: { ...engine.reflectors, isListed: () => engine.watches.listing === 0 },
       fence,
       contentKey: await contentKey({ ...engine, api }, signal),
       allowedSecretTypes: config.allowedSecretTypes,

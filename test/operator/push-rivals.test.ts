@@ -154,3 +154,38 @@ test("a push to a secret of a trusted owner and a push of that owner conflict", 
   expect(scene.pushes.reason()).toBe("Synced");
   expect(scene.pushes.reason("push", "other")).toBe("PushConflict");
 });
+
+/** Returns a world in which another account shares a secret that the connection trusts it for. */
+async function trusting(): Promise<SimulatedWorld> {
+  const scene = await started();
+  const shared = { key_name: "db", usr_id_from: OTHER };
+  scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "before" });
+  scene.vault().act(OTHER, "share", { ...shared, permission: "RW", usr_id_to: ACCOUNT });
+  scene.pushes.connect("vault", { trustedOwners: [OTHER] });
+  return scene;
+}
+
+test("the younger of two VaultPushes to a secret of a trusted owner never pushes", async () => {
+  await using scene = await trusting();
+  scene.pushes.put();
+  await scene.settle();
+  scene.pushes.connected("other");
+  scene.pushes.connect("vault", { trustedOwners: [OTHER] }, "other");
+  scene.pushes.source({ password: "theirs" }, { namespace: "other" });
+  scene.pushes.put({}, "push", "other");
+  await scene.settle(300_000);
+  expect(scene.pushes.versions("db", "secret", OTHER)).toEqual(["before", "one"]);
+  expect(scene.pushes.reason("push", "other")).toBe("PushConflict");
+});
+
+test("a push to a secret of a trusted owner does not conflict with one to an own secret", async () => {
+  await using scene = await trusting();
+  scene.pushes.connected("other");
+  scene.pushes.put({}, "push", "other");
+  await scene.settle();
+  scene.pushes.put();
+  await scene.settle();
+  expect(scene.pushes.reason("push", "other")).toBe("SourceMissing");
+  expect(scene.pushes.versions("db", "secret", OTHER)).toEqual(["before", "one"]);
+  expect(scene.pushes.reason()).toBe("Synced");
+});

@@ -1,13 +1,16 @@
 import { parentPort, workerData } from "node:worker_threads";
+import type { EpisodeThreadOptions } from "./episode-thread.ts";
 import { plant } from "./planted-bugs.ts";
-import type { RunEpisode } from "./simulate.ts";
 
 // The code of an EpisodeThread. Most errors are simulated faults, whose stacks nothing shows; a
 // replay shows the one of an exception.
 Error.stackTraceLimit = 0;
-if (typeof workerData === "string") plant(workerData);
+const { bug, pushes = false } = workerData as EpisodeThreadOptions;
+if (bug !== undefined) plant(bug);
 // After the bug was planted.
-const { randomEpisode } = await import("./simulate.ts");
-parentPort?.on("message", ([seed, steps]: Parameters<RunEpisode>) => {
-  void randomEpisode(seed, steps).then((failure) => parentPort?.postMessage(failure, []));
+const run = pushes
+  ? (await import("./pushes/push-episode.ts")).randomPushEpisode
+  : (await import("./simulate.ts")).randomEpisode;
+parentPort?.on("message", ([seed, steps]: Parameters<typeof run>) => {
+  void run(seed, steps).then((failure) => parentPort?.postMessage(failure, []));
 });

@@ -145,6 +145,7 @@ const commandFeatures: Readonly<Record<string, ForCommand>> = {
   "suspended replicas": command("suspend"),
   "two leaders": command("delete-lease"),
   "wrong clocks": command("skew"),
+  "broken connections": command("break-connection"),
   "wrong passwords": command("vault-password", "login-password"),
 };
 

@@ -1,8 +1,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { EpisodeThread } from "./episode-thread.ts";
+import type { Command } from "./commands.ts";
+import { EpisodeThread, type EpisodeThreadOptions } from "./episode-thread.ts";
 import { PairCounts } from "./pairs.ts";
+import type { PushCommand } from "./pushes/push-commands.ts";
+import { runPushEpisode } from "./pushes/push-episode.ts";
 import {
   commandsOf,
   EPISODE_STEPS,
@@ -16,13 +19,14 @@ import {
 const USAGE = `Run the whole operator against simulated vaults and a simulated cluster, with random commands and faults, and check after
 every step that no invariant of docs/design/faults.md is violated.
 
-Usage: npm run simulation -- [--steps N] [--seed S] [--workers N]
-       npm run simulation -- --replay FILE
+Usage: npm run simulation -- [--pushes] [--steps N] [--seed S] [--workers N]
+       npm run simulation -- [--pushes] --replay FILE
        npm run simulation -- --pairs [--steps N] [--seed S]
 
   --steps N       number of steps; 100000 by default
   --seed S        seed of the random commands; by default another one each time
   --workers N     number of threads; one for each core by default. The result does not depend on it
+  --pushes        simulate VaultPushes instead of VaultSecrets and VaultFiles
   --replay FILE   repeat the failure in FILE, which an earlier run has written
   --pairs         print in how many episodes of the run each pair of features occurs, without running them
   --help          show this help
@@ -51,6 +55,7 @@ function parseOptions() {
         workers: { type: "string", default: `${availableParallelism()}` },
         replay: { type: "string" },
         pairs: { type: "boolean" },
+        pushes: { type: "boolean", default: false },
         help: { type: "boolean" },
       },
     });
@@ -72,10 +77,10 @@ function wholeNumber(
 }
 
 /** @throws UsageError unless the file contains a failure */
-async function readFailure(file: string): Promise<Pick<Failure, "seed" | "commands">> {
-  let failure: Partial<Failure> | null;
+async function readFailure<C>(file: string): Promise<Pick<Failure<C>, "seed" | "commands">> {
+  let failure: Partial<Failure<C>> | null;
   try {
-    failure = JSON.parse(await readFile(file, "utf8")) as Partial<Failure> | null;
+    failure = JSON.parse(await readFile(file, "utf8")) as Partial<Failure<C>> | null;
   } catch (error) {
     throw new UsageError(`--replay ${file}: cannot be read as JSON: ${messageOf(error)}`);
   }
@@ -86,20 +91,20 @@ async function readFailure(file: string): Promise<Pick<Failure, "seed" | "comman
   );
 }
 
-async function report(failure: Failure): Promise<void> {
+async function report(failure: Failure<unknown>, option = ""): Promise<void> {
   const file = `simulation-failure-${failure.seed}.json`;
   await writeFile(file, JSON.stringify(failure, undefined, 1));
   process.stdout.write(
     `${failure.message}\n\n${failure.commands.map((command) => JSON.stringify(command)).join("\n")}\n\n` +
-      `Repeat it with: npm run simulation -- --replay ${file}\n`,
+      `Repeat it with: npm run simulation -- ${option}--replay ${file}\n`,
   );
   process.exitCode = 1;
 }
 
-async function replay(file: string): Promise<void> {
-  const { seed, commands } = await readFailure(file);
-  const failure = await runEpisode(seed, commands);
-  if (failure) await report(failure);
+async function replay<C>(file: string, { run, option }: Simulation<C>): Promise<void> {
+  const { seed, commands } = await readFailure<C>(file);
+  const failure = await run(seed, commands);
+  if (failure) await report(failure, option);
   else process.stdout.write("no invariant is violated\n");
 }
 
@@ -122,10 +127,33 @@ function printPairs(steps: number, seed: number): void {
   );
 }
 
-async function search(steps: number, seed: number, workers: number): Promise<void> {
+/** Kind of the episodes of a run. */
+interface Simulation<C> {
+  readonly run: (seed: number, commands: readonly C[]) => Promise<Failure<C> | undefined>;
+  readonly options: EpisodeThreadOptions;
+  /** The option of the command line. */
+  readonly option: string;
+}
+
+const syncs: Simulation<Command> = { run: runEpisode, options: {}, option: "" };
+const pushesOnly: Simulation<PushCommand> = {
+  run: runPushEpisode,
+  options: { pushes: true },
+  option: "--pushes ",
+};
+
+async function search<C>(
+  { run, options, option }: Simulation<C>,
+  steps: number,
+  seed: number,
+  workers: number,
+): Promise<void> {
   process.stdout.write(`seed ${seed}, ${steps} steps, ${workers} workers\n`);
   await using threads = new AsyncDisposableStack();
-  const runners = Array.from({ length: workers }, () => threads.use(new EpisodeThread()).run);
+  const runners = Array.from(
+    { length: workers },
+    () => threads.use(new EpisodeThread<C>(options)).run,
+  );
   const start = performance.now();
   let shown = start;
   const failure = await simulate(
@@ -149,22 +177,24 @@ async function search(steps: number, seed: number, workers: number): Promise<voi
     `seed ${seed}, episode ${episode}: ${message}\nlooking for a shorter sequence than ${commands.length} commands\n`,
   );
   await report(
-    await shrink(failure, SHRINK_MS, (count) => process.stdout.write(`${count} commands\n`)),
+    await shrink(failure, SHRINK_MS, (count) => process.stdout.write(`${count} commands\n`), run),
+    option,
   );
 }
 
 try {
-  const { help, replay: file, pairs, steps, seed, workers } = parseOptions();
+  const { help, replay: file, pairs, pushes, steps, seed, workers } = parseOptions();
   if (help === true) process.stdout.write(USAGE);
-  else if (file !== undefined) await replay(file);
+  else if (file !== undefined) await (pushes ? replay(file, pushesOnly) : replay(file, syncs));
   else if (pairs === true)
     printPairs(wholeNumber("--steps", steps, [1, MAX]), wholeNumber("--seed", seed, [0, MAX]));
   else {
-    await search(
+    const numbers = [
       wholeNumber("--steps", steps, [1, MAX]),
       wholeNumber("--seed", seed, [0, MAX]),
       wholeNumber("--workers", workers, [1, MAX_WORKERS]),
-    );
+    ] as const;
+    await (pushes ? search(pushesOnly, ...numbers) : search(syncs, ...numbers));
   }
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { EpisodeThread } from "./episode-thread.ts";
 import { type Finding, findPlantedBug } from "./find-planted-bug.ts";
-import { plantedBugs } from "./planted-bugs.ts";
+import { isPushBug, plantedBugs } from "./planted-bugs.ts";
 import type { Failure, RunEpisode } from "./simulate.ts";
 
 const USAGE = `Plant known bugs in the operator, one at a time, and print after how many random steps the simulation finds each. The control
@@ -51,16 +51,18 @@ async function main(): Promise<void> {
   );
   process.stdout.write(`|---|${"---:|".repeat(seeds.length)}---|---|\n`);
   await using control = new EpisodeThread();
-  const intact = once(control.run);
+  await using pushControl = new EpisodeThread({ pushes: true });
+  const [intact, intactPushes] = [once(control.run), once(pushControl.run)];
   for (const bug of bugs) {
-    await using thread = new EpisodeThread(bug);
+    const pushes = isPushBug(bug);
+    await using thread = new EpisodeThread({ bug, pushes });
     const findings: Finding[] = [];
     for (const seed of seeds) {
       findings.push(
         await findPlantedBug(
           bug,
           { seed, steps: Number(values.steps) },
-          { broken: thread.run, intact },
+          { broken: thread.run, intact: pushes ? intactPushes : intact },
         ),
       );
     }

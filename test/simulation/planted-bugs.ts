@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { pushBugs } from "./pushes/push-bugs.ts";
 import { topologyBugs } from "./topology-bugs.ts";
 
 const OPERATOR = join(import.meta.dirname, "../../src/operator");
@@ -127,6 +128,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     ],
   },
   ...topologyBugs,
+  ...pushBugs,
   "Orphan without a release": {
     invariants: ["I5"],
     changes: [
@@ -313,6 +315,9 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     ],
   },
 };
+
+/** Reports whether only episodes of VaultPushes find a bug. */
+export const isPushBug = (bug: string): boolean => Object.hasOwn(pushBugs, bug);
 
 /** Matches a text wherever the formatter breaks its lines and adds commas at their ends. */
 function anyLayoutOf(text: string): RegExp {

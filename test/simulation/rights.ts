@@ -66,11 +66,18 @@ export class Rights {
     return `${this.#listed.join("\n")}\n`;
   }
 
+  /** Reports whether the flags name a namespace, whether or not the operator may work there. */
+  isListed(namespace: string): boolean {
+    const { namespaces, namespacesFile } = this.#replicas.config;
+    const served = namespacesFile === undefined ? namespaces : this.#listed;
+    return served === undefined || served.includes(namespace);
+  }
+
   /** Reports whether the operator, with its current flags, works in a namespace. */
   isServed(namespace: string): boolean {
     const { namespaces, namespacesFile } = this.#replicas.config;
-    const served = namespacesFile === undefined ? namespaces : this.#listed;
-    return served === undefined || (served.includes(namespace) && !this.#denied.has(namespace));
+    const isForCluster = namespaces === undefined && namespacesFile === undefined;
+    return isForCluster || (this.isListed(namespace) && !this.#denied.has(namespace));
   }
 
   /** Reports whether a user may send a request. */

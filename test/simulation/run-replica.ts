@@ -7,7 +7,11 @@ import {
 import type { Logger } from "../../src/lib/logger.ts";
 import type { OperatorConfig } from "../../src/operator/config.ts";
 import { runEngine } from "../../src/operator/operator.ts";
-import type { VaultTransport } from "../../src/operator/vault-client/http/vault-transport.ts";
+import type {
+  VaultRequest,
+  VaultTransport,
+} from "../../src/operator/vault-client/http/vault-transport.ts";
+import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
 import type { Counter } from "prom-client";
 import { type MetricDescription, MetricsRegistry } from "../../src/telemetry/metrics-registry.ts";
 import { RequestRate } from "./invariants/request-rate.ts";
@@ -58,6 +62,14 @@ class CountedReconciles extends MetricsRegistry {
   }
 }
 
+/** A request of a replica that a vault carried out or rejected, and the vault's response. */
+export interface CarriedOut {
+  readonly user: string;
+  readonly vault: string;
+  readonly request: VaultRequest;
+  readonly response: InMemoryResponse;
+}
+
 /** The part of a world that a process of the operator sees. */
 interface Surroundings {
   readonly clock: VirtualClock;
@@ -73,7 +85,7 @@ interface Surroundings {
   /** Number of requests to the vaults. */
   vaultRequests: number;
   readonly onClusterRead: (user: string, entry: string) => void;
-  readonly onVaultWrite: (user: string, operation: string) => void;
+  readonly onVaultRequest: (request: CarriedOut) => void;
 }
 
 /** Runs one process of the operator in a world until the signal is aborted. */
@@ -134,14 +146,16 @@ interface TransportOptions {
 function transport({ world, url, user, clock, config, rate }: TransportOptions): VaultTransport {
   const name = vaultAt(url);
   const network = vaultNetwork(world.faults, name, clock, world.random);
-  const writes = /^(protect|delete)/;
+  /** Responses of something between the operator and the vault. */
+  const intercepted = new WeakSet<InMemoryResponse>();
   const counted: VaultNetwork = {
     ...network,
-    respond: (...args) => {
-      if (writes.test(args[0].operation)) world.onVaultWrite(user, args[0].operation);
-      return network.respond!(...args);
+    respond: (request, response, signal) => {
+      if (!intercepted.has(response))
+        world.onVaultRequest({ user, vault: name, request, response });
+      return network.respond!(request, response, signal);
     },
-    send: (...args) => {
+    send: async (...args) => {
       world.vaultRequests += 1;
       rate.count();
       const { email, key_name, filename } = args[0].body as {
@@ -151,7 +165,9 @@ function transport({ world, url, user, clock, config, rate }: TransportOptions):
       };
       const entry = key_name ?? filename;
       if (email === CLUSTER_ACCOUNT && entry !== undefined) world.onClusterRead(user, entry);
-      return network.send!(...args);
+      const response = await network.send!(...args);
+      if (response !== undefined) intercepted.add(response);
+      return response;
     },
   };
   const inner = new InMemoryTransport({ vault: world.vaults.vault(name), clock, network: counted });

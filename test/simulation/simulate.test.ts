@@ -59,7 +59,7 @@ describe("simulation", { timeout: 600_000 }, () => {
     const idle = advance(10);
     const failure = await runEpisode(2, [idle, ...needed, idle, idle]);
     expect(failure).toMatchObject({ invariant: "I5" });
-    const { commands, invariant } = await shrink(failure!, 300_000, () => undefined);
+    const { commands, invariant } = await shrink(failure!, 300_000, () => undefined, runEpisode);
     expect(invariant).toBe("I5");
     expect(commands).toEqual(needed);
   });

@@ -1,4 +1,5 @@
 import { seededRandom } from "../lab/seeded-random.ts";
+import { withBrokenConnections } from "./broken-connections.ts";
 import { type Command, perform } from "./commands.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
 import { randomCommands } from "./random-commands.ts";
@@ -16,11 +17,11 @@ export const EPISODE_STEPS = 400;
 const SEEDS_PER_RESTART = 5;
 const SEEDS_PER_FORCED_SYNC = 5;
 
-export interface Failure {
+export interface Failure<C = Command> {
   readonly seed: number;
   readonly invariant: string;
   readonly message: string;
-  readonly commands: readonly Command[];
+  readonly commands: readonly C[];
 }
 
 /** Runs the commands in a new world. Returns the failure, if there is one. */
@@ -63,7 +64,7 @@ export async function runEpisode(
  * Calls `listener` for each rejection that is not handled by the end of a turn of the event loop,
  * instead of ending the process.
  */
-function onUnhandledRejection(listener: (error: string) => void): Disposable {
+export function onUnhandledRejection(listener: (error: string) => void): Disposable {
   const report = (error: unknown): void =>
     listener(String(error instanceof Error ? error.stack : error));
   process.on("unhandledRejection", report);
@@ -71,11 +72,12 @@ function onUnhandledRejection(listener: (error: string) => void): Disposable {
 }
 
 /** Removes commands as long as the same invariant is violated, for at most `limitMs`. */
-export async function shrink(
-  failure: Failure,
+export async function shrink<C>(
+  failure: Failure<C>,
   limitMs: number,
   onProgress: (commands: number) => void,
-): Promise<Failure> {
+  run: (seed: number, commands: readonly C[]) => Promise<Failure<C> | undefined>,
+): Promise<Failure<C>> {
   const end = performance.now() + limitMs;
   let shortest = failure;
   for (
@@ -85,7 +87,7 @@ export async function shrink(
   ) {
     for (let start = 0; start < shortest.commands.length && performance.now() < end;) {
       const commands = shortest.commands.toSpliced(start, size);
-      const found = await runEpisode(failure.seed, commands);
+      const found = await run(failure.seed, commands);
       if (found?.invariant === failure.invariant) {
         shortest = found;
         onProgress(found.commands.length);
@@ -96,7 +98,10 @@ export async function shrink(
 }
 
 /** Runs an episode of random commands. Equal seeds give equal episodes. */
-export type RunEpisode = (seed: number, steps: number) => Promise<Failure | undefined>;
+export type RunEpisode<C = Command> = (
+  seed: number,
+  steps: number,
+) => Promise<Failure<C> | undefined>;
 
 export const randomEpisode: RunEpisode = (seed, steps) => runEpisode(seed, commandsOf(seed, steps));
 
@@ -106,7 +111,7 @@ export function commandsOf(seed: number, steps: number): Command[] {
   const connected = hasClusterConnections(seed)
     ? withClusterConnections(commands, seededRandom(-seed))
     : commands;
-  return withRareSequences(withTopology(connected, seed), seed);
+  return withBrokenConnections(withRareSequences(withTopology(connected, seed), seed), seed);
 }
 
 /** Returns the seed of an episode, counted from 0, of a run with `seed`. */
@@ -116,15 +121,15 @@ export const seedOfEpisode = (seed: number, episode: number): number => seed * 1
  * Runs episodes until `steps` steps are done or one fails; one in each runner at a time. Returns
  * the failure of the first episode that has one, regardless of the number of runners.
  */
-export async function simulate(
+export async function simulate<C>(
   steps: number,
   seed: number,
   onProgress: (done: number) => void,
-  runners: readonly RunEpisode[] = [randomEpisode],
-): Promise<Failure | undefined> {
-  const failures = new Map<number, Failure>();
+  runners: readonly RunEpisode<C>[],
+): Promise<Failure<C> | undefined> {
+  const failures = new Map<number, Failure<C>>();
   let [started, done] = [0, 0];
-  const work = async (run: RunEpisode): Promise<void> => {
+  const work = async (run: RunEpisode<C>): Promise<void> => {
     // Episodes before the one that fails have started already, and end.
     while (started * EPISODE_STEPS < steps && failures.size === 0) {
       const index = started++;

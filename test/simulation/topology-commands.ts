@@ -8,6 +8,7 @@ import {
   SECRETS,
 } from "../../src/operator/kube/resource.ts";
 import type { Proxy } from "./path-to-vault.ts";
+import { type BreakCommand, breakConnection } from "./broken-connections.ts";
 import { storeTokens } from "./stored-tokens.ts";
 import { changeWorkload, type WorkloadCommand } from "./workloads.ts";
 import type { World } from "./world.ts";
@@ -45,7 +46,8 @@ export type TopologyCommand =
     } & TargetRef)
   /** A tool such as Helm or Argo CD removes what its manifest lacks. */
   | ({ readonly type: "strip"; readonly what: "labels" | "annotations" | "both" } & TargetRef)
-  | WorkloadCommand;
+  | WorkloadCommand
+  | BreakCommand;
 
 const externalSecretKind: ResourceDescriptor = {
   group: "external-secrets.io",
@@ -85,6 +87,8 @@ export function performTopology(world: World, command: TopologyCommand): void {
       return control(world, command);
     case "strip":
       return strip(world, command);
+    case "break-connection":
+      return breakConnection(world, command);
     case "workload":
       return changeWorkload(server, command);
   }

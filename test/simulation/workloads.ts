@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   CONTENT_ANNOTATION,
   RESTART_ANNOTATION,
@@ -81,19 +82,33 @@ function create(
 }
 
 /**
- * Creates the certificates that some connections of a namespace refer to, in a ConfigMap and in a
+ * Writes the certificates that some connections of a namespace refer to, in a ConfigMap and in a
  * Secret.
  */
-export function createCaBundle(server: InMemoryApiServer, namespace: string): void {
-  const metadata = { namespace, name: CA_BUNDLE };
-  const data = { "ca.crt": Buffer.from(authority).toString("base64") };
-  server.create(CONFIG_MAPS, {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata,
-    data: { "ca.crt": authority },
-  });
-  server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data });
+export function putCaBundle(server: InMemoryApiServer, namespace: string, text = authority): void {
+  const ref = { namespace, name: CA_BUNDLE };
+  const base64 = Buffer.from(text).toString("base64");
+  for (const [resource, content] of [
+    [CONFIG_MAPS, text],
+    [SECRETS, base64],
+  ] as const) {
+    const before = server.find(resource, ref);
+    const data = { "ca.crt": content };
+    const object = {
+      apiVersion: "v1",
+      kind: resource.kind,
+      metadata: before?.metadata ?? ref,
+      data,
+    };
+    if (before === undefined) server.create(resource, object);
+    else if (!isDeepStrictEqual(before.data, data)) server.replace(resource, object);
+  }
+}
+
+export function removeCaBundle(server: InMemoryApiServer, namespace: string): void {
+  const ref = { namespace, name: CA_BUNDLE };
+  for (const resource of [CONFIG_MAPS, SECRETS])
+    if (server.find(resource, ref) !== undefined) server.delete(resource, ref);
 }
 
 /** Changes of a Deployment by users and tools. */

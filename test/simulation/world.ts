@@ -10,10 +10,10 @@ import type { Faults } from "./networks.ts";
 import type { Proxy } from "./path-to-vault.ts";
 import { Replicas } from "./replicas.ts";
 import { Rights } from "./rights.ts";
-import { runReplica } from "./run-replica.ts";
+import { type CarriedOut, runReplica } from "./run-replica.ts";
 import { SimulatedVaults, type Vanished } from "./simulated-vaults.ts";
 import { simulateWorkloads } from "../lab/simulated/api-server/simulate-workloads.ts";
-import { createCaBundle, createWorkloads, ROLLOUT_MS } from "./workloads.ts";
+import { createWorkloads, putCaBundle, ROLLOUT_MS } from "./workloads.ts";
 import {
   accountOf,
   CLUSTER_ACCOUNT,
@@ -78,8 +78,8 @@ export class World {
   leaseDeletedAt = Number.NEGATIVE_INFINITY;
   /** Called with each read of a value by the account of the cluster: the replica, and the name. */
   onClusterRead: (user: string, entry: string) => void = () => undefined;
-  /** Called when a vault carries out a write of a replica. */
-  onVaultWrite: (user: string, operation: string) => void = () => undefined;
+  /** Called when a vault has carried out or rejected a request of a replica. */
+  onVaultRequest: (request: CarriedOut) => void = () => undefined;
   /** Called before secrets with a prefix disappear from a vault. */
   onVanish: (vanished: Vanished) => void = () => undefined;
   /** Called when a user confirms removals. */
@@ -134,7 +134,7 @@ export class World {
     this.server.createNamespace(name);
     this.setPassword(name, PASSWORD);
     createWorkloads(this.server, name);
-    createCaBundle(this.server, name);
+    putCaBundle(this.server, name);
   }
 
   #dropWatches(user: string): void {
@@ -228,10 +228,13 @@ export class World {
     return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
   }
 
-  /** Ends all faults, corrects the passwords, and lets both replicas run. */
+  /** Ends all faults, repairs what connections need, and lets both replicas run. */
   calm(): void {
     for (const namespace of NAMESPACES) {
-      if (this.#exists(namespace)) this.setPassword(namespace, PASSWORD);
+      if (this.#exists(namespace)) {
+        this.setPassword(namespace, PASSWORD);
+        putCaBundle(this.server, namespace);
+      }
       for (const vault of VAULTS)
         this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);
     }

@@ -1,7 +1,10 @@
-import type { Random } from "../../../src/lib/random.ts";
-import { apiFaults, vaultFaults } from "../networks.ts";
-import { NAMESPACES, Violation } from "../world.ts";
-import { KEYS, pushed, PushWorld, VAULT } from "./push-world.ts";
+import { onUnhandledRejection, type Failure } from "../simulate.ts";
+import { Violation } from "../world.ts";
+import { type PushCommand, performPush } from "./push-commands.ts";
+import { difference } from "./push-expectations.ts";
+import { PushRules } from "./push-rules.ts";
+import { PushWorld } from "./push-world.ts";
+import { pushCommandsOf } from "./random-push-commands.ts";
 
 /**
  * Time in milliseconds after which everything must have converged: the longest pause of a login,
@@ -9,64 +12,72 @@ import { KEYS, pushed, PushWorld, VAULT } from "./push-world.ts";
  */
 const LIMIT_MS = 7_200_000;
 const STEP_MS = 60_000;
-const QUIET_MS = 600_000;
+const QUIET_MS = 300_000;
+/** Steps without a difference after which everything has converged. */
+const CALM_STEPS = 3;
+/** Steps in which a watch may show nothing. */
+const SILENT_STEPS = 12;
 
-/** Runs random commands and faults against two replicas in a new world. @throws Violation */
-export async function runPushEpisode(seed: number, steps: number): Promise<void> {
+/** Runs the commands in a new world. Returns the failure, if there is one. */
+export async function runPushEpisode(
+  seed: number,
+  commands: readonly PushCommand[],
+): Promise<Failure<PushCommand> | undefined> {
   const scene = new PushWorld(seed);
   const { world } = scene;
+  const rules = new PushRules(scene);
+  using _ = onUnhandledRejection((error) =>
+    world.violations.push(new Violation("exception", `unhandled rejection: ${error}`)),
+  );
+  let done = 0;
   try {
     world.replicas.startAll();
-    for (let step = 0; step < steps; step += 1) {
-      await command(scene, world.random);
-      scene.checkVersions();
+    for (const command of commands) {
+      done += 1;
+      if (command.type === "settle") await settle(scene, rules);
+      else await performPush(scene, command);
     }
-    await settle(scene);
+    await settle(scene, rules);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    await world.advance(0);
+    return undefined;
+  } catch (error) {
+    const isViolation = error instanceof Violation;
+    const invariant = isViolation ? error.invariant : "exception";
+    const message = isViolation
+      ? error.message
+      : String(error instanceof Error ? error.stack : error);
+    return { seed, invariant, message, commands: commands.slice(0, done) };
   } finally {
     world.end();
   }
 }
 
+/** Runs an episode of random commands. Equal seeds give equal episodes. */
+export const randomPushEpisode = (
+  seed: number,
+  steps: number,
+): Promise<Failure<PushCommand> | undefined> => runPushEpisode(seed, pushCommandsOf(seed, steps));
+
 /**
- * Ends all faults, and waits until the vault has the bytes of the Secrets and nothing more is
- * pushed.
+ * Ends all faults, and waits until the vault has the bytes of the Secrets, or a reason says why
+ * not, and nothing more is written (P2).
  */
-async function settle(scene: PushWorld): Promise<void> {
+async function settle(scene: PushWorld, rules: PushRules): Promise<void> {
   const { world } = scene;
   world.calm();
-  for (let waited = 0; ; waited += STEP_MS) {
+  let calm = world.hasSilentWatches ? -SILENT_STEPS : 0;
+  for (let waited = 0; calm < CALM_STEPS; waited += STEP_MS) {
+    const { writes } = rules;
     await world.advance(STEP_MS);
-    scene.checkVersions();
-    const wrong = scene.difference();
-    if (wrong === undefined) break;
-    if (waited >= LIMIT_MS) throw new Violation("P2", wrong);
+    const wrong = difference(scene) ?? (rules.writes > writes ? "more writes" : undefined);
+    if (wrong !== undefined && waited >= LIMIT_MS) throw new Violation("P2", wrong);
+    calm = wrong === undefined ? calm + 1 : Math.min(calm + 1, 0);
   }
+  const { writes } = rules;
+  const start = world.clock.now();
   await world.advance(QUIET_MS);
-  scene.checkVersions();
-  const wrong = scene.difference();
-  if (wrong !== undefined) throw new Violation("P2", wrong);
-}
-
-async function command(scene: PushWorld, random: Random): Promise<void> {
-  const { world } = scene;
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
-  const [namespace, key, replica] = [pick(NAMESPACES), pick(KEYS), pick([0, 1])];
-  const kind = random();
-  if (kind < 0.4) return world.advance(10 + Math.floor(random() ** 3 * 60_000));
-  if (kind < 0.56) return scene.change(namespace, key, random() < 0.2);
-  if (kind < 0.58) return scene.spoil(namespace, key, pick(["remove", "empty"]));
-  if (kind < 0.59) return scene.deleteSource(namespace);
-  if (kind < 0.65) return scene.disturb(pick(pushed), random() < 0.8 ? "write" : "delete");
-  if (kind < 0.7) return world.replicas.crash(replica);
-  if (kind < 0.72) return world.replicas.stop(replica);
-  if (kind < 0.78) return world.replicas.start(replica);
-  if (kind < 0.81) return world.replicas.suspend(replica);
-  if (kind < 0.85) return world.replicas.resume(replica);
-  if (kind < 0.89)
-    return void world.faults.vault.set(VAULT, { fault: pick(vaultFaults), share: random() });
-  if (kind < 0.92) return void world.faults.api.set(pick(apiFaults), random());
-  if (kind < 0.97) return world.endFaults();
-  if (kind < 0.98) return void (world.faults.watchLagMs = Math.floor(random() * 5_000));
-  if (kind < 0.99) return world.silenceWatches();
-  for (const watch of world.server.watches()) watch.drop();
+  const isDue = scene.hasDeadlineBetween(start - STEP_MS, world.clock.now());
+  if (rules.writes > writes && !isDue)
+    throw new Violation("P2", `${rules.writes - writes} writes although nothing changed`);
 }

@@ -13,6 +13,7 @@ import type { PushBudget } from "./push-budget.ts";
 import { type KeyFacts, entryContent, keyFacts } from "../../push/push-content.ts";
 import type { PushMemory } from "./push-memory.ts";
 import { type PushItem, type PushResource, entryOf, itemId } from "../../push/push-resource.ts";
+import type { PushRivals } from "./push-rivals.ts";
 import type { PushSource } from "./push-source.ts";
 import type { PushItemStatus } from "../../api/vault-push.ts";
 import { defined } from "../../lib/defined.ts";
@@ -48,6 +49,7 @@ export interface PushContext {
   readonly snapshot: Snapshot;
   readonly source: PushSource;
   readonly facts: ReadonlyMap<string, KeyFacts>;
+  readonly rivals: Pick<PushRivals, "problemOf" | "unknownRival">;
   /** Compares the bytes of the vault even if its list shows the version that was pushed last. */
   readonly verify: boolean;
   readonly signal: AbortSignal;
@@ -230,6 +232,7 @@ export class PushAttempt {
     const { repairs } = this.#context.memory;
     const now = this.#options.clock.monotonic();
     const waiting =
+      this.#unknownRival(listed) ??
       this.#rejected(listed, now) ??
       (restored ? this.#contested(listed, now) : undefined) ??
       this.#exhausted();
@@ -238,6 +241,18 @@ export class PushAttempt {
     if (outcome.effect !== undefined && restored)
       repairs.set(this.#id, countRepair(repairs.get(this.#id), now));
     return outcome;
+  }
+
+  /**
+   * Returns the outcome if an unknown VaultPush may be older. The latest version is not its own if
+   * this resource pushed it: then the operator may continue.
+   */
+  #unknownRival(listed: ListedVersion | undefined): PushOutcome | undefined {
+    const [item, record] = [this.#item, this.#record];
+    const message = this.#context.rivals.unknownRival(item);
+    const isLatest = record !== undefined && listed !== undefined && isSameVersion(record, listed);
+    if (message === undefined || isLatest) return undefined;
+    return { item, problem: notReady("TargetForbidden", message) };
   }
 
   /** Returns the outcome if the vault rejected the same push a short time ago. */

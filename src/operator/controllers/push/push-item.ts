@@ -1,5 +1,5 @@
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
-import { listedEntry } from "../../push/listed-entry.ts";
+import { listedEntry, type WritableEntry } from "../../push/listed-entry.ts";
 import { PushAttempt, type ItemPusherOptions, type PushContext } from "./push-attempt.ts";
 import type { PushOutcome } from "./push-outcome.ts";
 import type { KeyFacts } from "../../push/push-content.ts";
@@ -18,9 +18,9 @@ export class ItemPusher {
 
   /** @throws KubeError, SourceChangedError, or the reason of the signal */
   async push(context: PushContext, item: PushItem): Promise<PushOutcome> {
-    const { resource, snapshot, access, facts: all } = context;
+    const { resource, facts: all } = context;
     const facts = all.get(item.secretKey);
-    const entry = listedEntry(item, snapshot, access);
+    const entry = uncontestedEntry(context, item);
     if ("reason" in entry) return { item, problem: entry };
     const formerOwner = context.memory.records.get(itemId(item))?.owner;
     if (formerOwner !== undefined && item.owner === undefined && entry.record === undefined) {
@@ -38,6 +38,16 @@ export class ItemPusher {
       : undefined;
     return { remark, ...outcome };
   }
+}
+
+/** Returns the entry that a key is pushed to, or why it must not be pushed. */
+function uncontestedEntry(
+  { resource, object, snapshot, access, rivals }: PushContext,
+  item: PushItem,
+): WritableEntry | ReadyCondition {
+  const entry = listedEntry(item, snapshot, access);
+  const owner = "reason" in entry ? undefined : (entry.owner ?? access.account);
+  return rivals.problemOf(resource, object, item, owner) ?? entry;
 }
 
 /** Returns why the bytes of a key cannot be pushed. The vault keeps what it has. */

@@ -263,7 +263,7 @@ export class PushReconciler {
   /** Reads the Secret, and decides and executes for each key. */
   async #push(observed: Observed): Promise<Result> {
     const { key, resource, access, forced, memory, signal } = observed;
-    const { logger, observer } = this.#options;
+    const { logger, observer, rivals } = this.#options;
     if (forced !== undefined) memory.source = undefined;
     const source = new PushSource(this.#options, { resource, memory, signal });
     try {
@@ -274,7 +274,7 @@ export class PushReconciler {
           next: waitFor("time", resource.refreshIntervalMs),
         };
       const verify = forced !== undefined;
-      const outcomes = await this.#pushAll({ ...observed, source, facts, verify });
+      const outcomes = await this.#pushAll({ ...observed, rivals, source, facts, verify });
       for (const { effect } of outcomes) {
         if (effect === undefined) continue;
         const action = effect.restored ? "restored" : "pushed";
@@ -301,15 +301,9 @@ export class PushReconciler {
 
   /** Pushes the keys one by one, until one fails for a reason that concerns all keys. */
   async #pushAll(context: PushContext): Promise<readonly PushOutcome[]> {
-    const { resource, object } = context;
-    const { rivals, limits } = this.#options;
     const outcomes: PushOutcome[] = [];
-    for (const item of resource.items) {
-      const problem = rivals.problemOf(resource, object, item);
-      const outcome =
-        problem === undefined
-          ? await limits.wait(() => this.#pusher.push(context, item))
-          : { item, problem };
+    for (const item of context.resource.items) {
+      const outcome = await this.#options.limits.wait(() => this.#pusher.push(context, item));
       outcomes.push(outcome);
       if (outcome.ends === true) break;
     }

@@ -90,7 +90,14 @@ export class PushRemoval {
     const { resource } = parsed;
     if (resource.deletionPolicy === "Retain" || resource.suspend) return this.#finish(context);
     const owned = resource.items.filter((item) => isCreated(context, item));
-    if (owned.length === 0) return this.#finish(context, resource);
+    const [first] = owned;
+    if (first === undefined) return this.#finish(context, resource);
+    const unknown = this.#options.rivals.unknownRival(first);
+    if (unknown !== undefined)
+      return this.#wait(
+        "TargetForbidden",
+        `the entries are not deleted yet: ${unknown}. ${WAY_OUT}`,
+      );
     const access = this.#options.connections.get(
       connectionKey(resource.connection, resource.namespace),
     );

@@ -23,6 +23,8 @@ export interface ClusterResources {
   readonly secrets: Watched<KubeObject>;
   readonly files: Watched<KubeObject>;
   readonly pushes: Watched<KubeObject>;
+  /** Reports whether all namespaces that the operator serves are listed. */
+  readonly isListed: () => boolean;
 }
 
 /** A vault and an account, as a connection names them. */
@@ -98,11 +100,16 @@ export class PushRivals {
     return this.#index.get("secret", secret);
   }
 
-  /** Returns why this key must not be pushed; `undefined` if no other resource contradicts it. */
+  /**
+   * Returns why this key must not be pushed; `undefined` if no other resource contradicts it.
+   *
+   * @param owner the owner of the entry; `undefined`: as far as the status shows it
+   */
   problemOf(
     resource: PushResource,
     object: KubeObject,
     item: PushItem,
+    owner: string | undefined,
   ): ReadyCondition | undefined {
     const vault = this.#vaultOf(resource.connection, resource.namespace);
     if (vault === undefined) return undefined;
@@ -111,7 +118,7 @@ export class PushRivals {
       const message = `${reader} reads the ${entryOf(item)} into the Secret ${resource.secret}, which is pushed to it: remove one of the two`;
       return notReady("PushLoop", message);
     }
-    const older = this.#olderThan(object, item, vault);
+    const older = this.#olderThan(object, item, vault, owner);
     if (older === undefined) return undefined;
     const isNear = older.metadata.namespace === resource.namespace;
     // A user of one namespace must not learn names of another one.
@@ -124,11 +131,22 @@ export class PushRivals {
     );
   }
 
+  /**
+   * Returns why other VaultPushes to the entry of this item may be unknown; `undefined` if all are
+   * known.
+   */
+  unknownRival(item: PushItem): string | undefined {
+    // A user of one namespace must not learn names of another one.
+    return this.#cluster.isListed()
+      ? undefined
+      : `not all namespaces that the operator serves are listed, for lack of permissions or not yet, as its log says: an older VaultPush to the ${entryOf(item)} may be in one of them`;
+  }
+
   /** Reports whether another VaultPush, older or not, pushes to the entry of this item. */
   isShared(resource: PushResource, object: KubeObject, item: PushItem): boolean {
     const vault = this.#vaultOf(resource.connection, resource.namespace);
     if (vault === undefined) return false;
-    return [...this.#rivalsOf(object, item, vault)].some(
+    return [...this.#rivalsOf(object, item, vault, ownerOf(object, item, vault))].some(
       ({ metadata }) => metadata.deletionTimestamp === undefined,
     );
   }
@@ -184,8 +202,14 @@ export class PushRivals {
     return undefined;
   }
 
-  #olderThan(object: KubeObject, item: PushItem, vault: VaultAccount): KubeObject | undefined {
-    for (const rival of this.#rivalsOf(object, item, vault))
+  #olderThan(
+    object: KubeObject,
+    item: PushItem,
+    vault: VaultAccount,
+    owner: string | undefined,
+  ): KubeObject | undefined {
+    const of = owner?.toLowerCase() ?? ownerOf(object, item, vault);
+    for (const rival of this.#rivalsOf(object, item, vault, of))
       if (isOlder(rival, object)) return rival;
     return undefined;
   }
@@ -194,7 +218,12 @@ export class PushRivals {
    * Returns the other VaultPushes to the same entry. One that is being deleted counts: it may still
    * push or delete.
    */
-  *#rivalsOf(object: KubeObject, item: PushItem, vault: VaultAccount): Generator<KubeObject> {
+  *#rivalsOf(
+    object: KubeObject,
+    item: PushItem,
+    vault: VaultAccount,
+    owner: string,
+  ): Generator<KubeObject> {
     for (const key of this.#index.get("entry", entryName(item))) {
       if (key === keyOf(object.metadata)) continue;
       const other = this.#cluster.pushes.store.get(key);
@@ -206,7 +235,7 @@ export class PushRivals {
       if (
         theirs?.url === vault.url &&
         rival !== undefined &&
-        ownerOf(other, rival, theirs) === ownerOf(object, item, vault)
+        ownerOf(other, rival, theirs) === owner
       )
         yield other;
     }

@@ -117,3 +117,14 @@ test("a rejected token is replaced and the write sent again, because the vault s
   expect(await connection.write(entry(), signal)).toMatchObject({ version: 7 });
   expect(vault.count("protect")).toBe(2);
 });
+
+test.each<[string, Script]>([
+  ["a login page", raw("<html>Please log in</html>")],
+  ["an empty object", json({})],
+])("%s instead of the response does not count as a deletion", async (_, script) => {
+  const vault = (await ScriptedVault.start()).on("delete", script, json({ deleted: ["db"] }));
+  const { connection } = await vault.connected();
+  const remove = (): Promise<void> => connection.remove("secret", "db", undefined, signal);
+  expect(await failureOf(remove())).toMatchObject({ kind: "unexpected-response" });
+  await expect(remove()).resolves.toBeUndefined();
+});

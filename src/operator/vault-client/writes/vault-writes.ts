@@ -97,12 +97,11 @@ export class VaultWrites {
     signal: AbortSignal,
   ): Promise<void> {
     const body = kind === "file" ? { filename: name } : { key_name: name };
-    await this.#api.write(kind === "file" ? "delete_file" : "delete", {
-      body,
-      size: 0,
-      guard,
-      signal,
-    });
+    const operation = kind === "file" ? "delete_file" : "delete";
+    const response = await this.#api.write(operation, { body, size: 0, guard, signal });
+    // The page of a proxy does not delete anything.
+    if (!isObject(response) || field(response, "deleted") === undefined)
+      throw new UnexpectedResponse(operation, "deleted");
   }
 
   async #download(filename: string, signal: AbortSignal): Promise<LatestVersion> {

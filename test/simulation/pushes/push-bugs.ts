@@ -1,0 +1,130 @@
+import type { PlantedBug } from "../planted-bugs.ts";
+
+/** Bugs that only episodes of VaultPushes find. */
+export const pushBugs: Readonly<Record<string, PlantedBug>> = {
+  "a push of bytes that the vault has": {
+    invariants: ["P3"],
+    changes: [
+      {
+        file: "controllers/push/push-attempt.ts",
+        from: "if (this.#contentOf(digest) !== this.#content) return false;",
+        to: "if (this.#contentOf(digest) !== '') return false;",
+      },
+    ],
+  },
+  "a change in the Secret that is not pushed": {
+    invariants: ["P2"],
+    changes: [
+      {
+        file: "push/decide-push.ts",
+        from: 'return listed.content === content ? { action: "keep" } :',
+        to: 'return listed.content === content || !unchanged ? { action: "keep" } :',
+      },
+    ],
+  },
+  "two VaultPushes to one entry": {
+    invariants: ["P4"],
+    changes: [
+      {
+        file: "controllers/push/push-rivals.ts",
+        from: "if (isOlder(rival, object)) return rival;",
+        to: "if (isOlder(object, object)) return rival;",
+      },
+    ],
+  },
+  "a takeover while the older VaultPush is unknown": {
+    invariants: ["P4"],
+    changes: [
+      {
+        file: "controllers/push/push-attempt.ts",
+        from: "if (message === undefined || isLatest) return undefined;",
+        to: "if (message !== undefined || !isLatest) return undefined;",
+      },
+    ],
+  },
+  "a suspended VaultPush that pushes": {
+    invariants: ["P5", "P2"],
+    changes: [
+      {
+        file: "controllers/push/push-reconciler.ts",
+        from: "if (!resource.suspend) return resource;",
+        to: "if (!resource.suspend || signal !== undefined) return resource;",
+      },
+    ],
+  },
+  "metadata that is not sent": {
+    invariants: ["P5"],
+    changes: [
+      {
+        file: "vault-client/writes/vault-writes.ts",
+        from: "...(metadata && { metadata }),",
+        to: "",
+      },
+    ],
+  },
+  "no limit of versions": {
+    invariants: ["P6"],
+    changes: [
+      {
+        file: "controllers/push/push-budget.ts",
+        from: "const MAX_VERSIONS = 30;",
+        to: "const MAX_VERSIONS = 300;",
+      },
+    ],
+  },
+  "Retain read as Delete": {
+    invariants: ["P7"],
+    changes: [
+      {
+        file: "push/push-resource.ts",
+        from: "suspend, refreshIntervalMs: parseDuration(refreshInterval), secret: spec.secret.name, items: (spec.data ?? []).map(itemOf), deletionPolicy,",
+        to: 'suspend, refreshIntervalMs: parseDuration(refreshInterval), secret: spec.secret.name, items: (spec.data ?? []).map(itemOf), deletionPolicy: deletionPolicy && "Delete",',
+      },
+    ],
+  },
+  "a deletion of what others wrote": {
+    invariants: ["P8"],
+    changes: [
+      {
+        file: "controllers/push/push-removal.ts",
+        from: "if (!isProven(record, listedVersion(entry.record))) return keep(NOT_LATEST);",
+        to: "",
+      },
+      {
+        file: "controllers/push/push-removal.ts",
+        from: "if (!(await this.#isPushed(item, record, entry, access, signal))) return keep(NOT_LATEST);",
+        to: "",
+      },
+    ],
+  },
+  "a deletion of a shared entry": {
+    invariants: ["P8"],
+    changes: [
+      {
+        file: "controllers/push/push-removal.ts",
+        from: 'if (rivals.isShared(resource, object, item)) return keep("another VaultPush pushes to it");',
+        to: "void [rivals, resource, object];",
+      },
+    ],
+  },
+  "a deletion without the check of the response": {
+    invariants: ["P9"],
+    changes: [
+      {
+        file: "vault-client/writes/vault-writes.ts",
+        from: 'if (!isObject(response) || field(response, "deleted") === undefined)',
+        to: "if (response === signal)",
+      },
+    ],
+  },
+  "Ready without the bytes of a key": {
+    invariants: ["P10", "P2"],
+    changes: [
+      {
+        file: "controllers/push/push-outcome.ts",
+        from: "const worst = problems.find(({ reason }) => isStalled(reason)) ?? problems[0];",
+        to: "const worst = problems.find(({ reason }) => isStalled(reason));",
+      },
+    ],
+  },
+};

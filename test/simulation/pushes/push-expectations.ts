@@ -1,0 +1,201 @@
+import { findCondition } from "../../../src/operator/api/conditions.ts";
+import { readPushStatus } from "../../../src/operator/push/push-status.ts";
+import { vaultPushKind } from "../../../src/operator/api/kinds.ts";
+import type { Reason } from "../../../src/operator/api/reasons.ts";
+import { type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { vaultAt } from "../cast.ts";
+import { isRefused } from "../reach.ts";
+import { isUtf8 } from "node:buffer";
+import type { EntryRef } from "./entry-journal.ts";
+import {
+  type ConnectionSpec,
+  entryOf,
+  isOlder,
+  type Item,
+  mayPushTo,
+  pushesTo,
+  pushStateOf,
+  type PushState,
+} from "./push-specs.ts";
+import type { PushWorld } from "./push-world.ts";
+
+/** Expected outcome of a key of a VaultPush: the bytes in an entry, or one of these reasons. */
+interface Expected {
+  readonly ref: EntryRef | undefined;
+  readonly reasons: readonly Reason[];
+  /** The key may also have one of these reasons. */
+  readonly allowed: readonly Reason[];
+}
+
+interface Accessible {
+  readonly key_name: string;
+  readonly owner: string;
+  readonly permission: string;
+}
+
+/** Returns what is not as expected although everything is calm; `undefined` if everything is. */
+export function difference(scene: PushWorld): string | undefined {
+  const { world } = scene;
+  for (const object of world.server.all(vaultPushKind)) {
+    const push = pushStateOf(object);
+    if (!world.rights.isServed(push.namespace)) continue;
+    const wrong = push.isDeleting ? undeleted(scene, push) : differenceOf(scene, object, push);
+    if (wrong !== undefined) return `VaultPush ${push.namespace}/${push.name} ${wrong}`;
+  }
+  return undefined;
+}
+
+/** Reports whether the operator cannot list a namespace that it has to serve. */
+const isUnlisted = ({ world: { rights }, namespaces }: PushWorld): boolean =>
+  namespaces.some((one) => rights.isListed(one) && !rights.isServed(one));
+
+const connectionOf = (
+  { connections }: PushWorld,
+  { namespace, spec }: PushState,
+): ConnectionSpec | undefined => connections.now(`${namespace}/${spec.connectionRef.name}`);
+
+function undeleted(scene: PushWorld, push: PushState): string | undefined {
+  const connection = connectionOf(scene, push);
+  const mayWait =
+    isUnlisted(scene) || (connection !== undefined && isRefused(scene.world, connection));
+  return mayWait ? undefined : "is not gone";
+}
+
+function differenceOf(scene: PushWorld, object: KubeObject, push: PushState): string | undefined {
+  const { items: shown = [], conditions, observedGeneration } = readPushStatus(object["status"]);
+  const ready = findCondition(conditions, "Ready");
+  if (observedGeneration !== object.metadata.generation)
+    return `has generation ${object.metadata.generation}, and shows ${observedGeneration}`;
+  const seen = `is Ready=${ready?.status} ${ready?.reason}: ${ready?.message}`;
+  const whole = reasonsOfWhole(scene, push);
+  if (whole !== undefined)
+    return whole.includes(ready?.reason as Reason)
+      ? undefined
+      : `${seen}; expected ${whole.join(" or ")}`;
+  const former = new Map(shown.map((one) => [`${one.secretKey} ${one.key}`, one.owner]));
+  const all = (push.spec.data ?? []).map((item) => {
+    const formerOwner = former.get(`${item.secretKey} ${item.remoteRef?.key}`);
+    return [item, expectedOf(scene, push, item, formerOwner)] as const;
+  });
+  const reasons = all.flatMap(([, expected]) => expected.reasons);
+  if (ready?.status !== "True") {
+    const allowed = [...reasons, ...all.flatMap(([, expected]) => expected.allowed)];
+    return allowed.includes(ready?.reason as Reason)
+      ? undefined
+      : `${seen}; expected ${[...allowed, "Synced"].join(" or ")}`;
+  }
+  if (reasons.length > 0) return `${seen}; expected ${reasons.join(" or ")}`;
+  for (const [item, { ref }] of all) {
+    const wanted = valueOf(scene, push, item);
+    const stored = ref && scene.journal.latest(ref);
+    if (wanted !== stored?.base64)
+      return `${seen}; but the key ${item.secretKey} is ${text(wanted)}, and in the vault ${text(stored?.base64)}`;
+  }
+  return undefined;
+}
+
+const text = (base64: string | undefined): string =>
+  base64 === undefined ? "absent" : Buffer.from(base64, "base64").toString();
+
+const valueOf = (
+  { secrets }: PushWorld,
+  { namespace, spec }: PushState,
+  { secretKey }: Item,
+): string | undefined => secrets.now(`${namespace}/${spec.secret.name}`)?.[secretKey];
+
+/** Returns the reasons that concern all keys, if there is one. */
+function reasonsOfWhole(scene: PushWorld, push: PushState): readonly Reason[] | undefined {
+  const { namespace, spec } = push;
+  if (spec.suspend === true) return ["Suspended"];
+  const connection = connectionOf(scene, push);
+  if (connection === undefined) return ["ConnectionNotFound"];
+  // What was pushed before stays Ready.
+  if (isRefused(scene.world, connection)) return ["ConnectionNotReady", "Synced"];
+  const secret = scene.world.server.find(SECRETS, { namespace, name: spec.secret.name });
+  if (secret === undefined) return ["SourceMissing"];
+  return secret.type === "Opaque" ? undefined : ["InvalidSpec"];
+}
+
+function expectedOf(
+  scene: PushWorld,
+  push: PushState,
+  item: Item,
+  formerOwner: string | undefined,
+): Expected {
+  const connection = connectionOf(scene, push)!;
+  const found = entryFor(scene, connection, item, formerOwner);
+  if (typeof found === "string")
+    return { ref: undefined, reasons: [found], allowed: ["PushConflict"] };
+  const { isReadOnly, ref } = found;
+  const [older, maybeOlder] = olderThan(scene, push, ref);
+  const value = valueOf(scene, push, item);
+  const stored = scene.journal.latest(ref);
+  const reasons: Reason[] = [];
+  if (older) reasons.push("PushConflict");
+  else if (value === undefined) reasons.push("SourceMissing");
+  else if (value === "") reasons.push("SourceSuspicious");
+  else if (ref.kind === "secret" && !isUtf8(Buffer.from(value, "base64")))
+    reasons.push("InvalidContent");
+  else if (isReadOnly && stored?.base64 !== value && !maybeOlder) reasons.push("ScopeDenied");
+  // A status that was lost does not show that the latest version is its own.
+  const allowed: Reason[] = [
+    ...(maybeOlder ? (["PushConflict"] as const) : []),
+    ...(isUnlisted(scene) ? (["TargetForbidden"] as const) : []),
+    ...(item.deleteTime !== undefined || scene.hasDeadline(ref)
+      ? (["SourceRemoved"] as const)
+      : []),
+    ...(isReadOnly ? (["ScopeDenied"] as const) : []),
+  ];
+  return { ref, reasons, allowed };
+}
+
+/** Reports whether an older VaultPush certainly pushes to an entry, and whether one may. */
+function olderThan(scene: PushWorld, push: PushState, ref: EntryRef): [boolean, boolean] {
+  const { rights, server } = scene.world;
+  const others = server
+    .all(vaultPushKind)
+    .map(pushStateOf)
+    .filter((one) => one.uid !== push.uid && rights.isListed(one.namespace))
+    .filter((one) => isOlder(one, push));
+  const matches = (test: typeof pushesTo): boolean =>
+    others.some((one) => {
+      const connection = connectionOf(scene, one);
+      return (
+        connection !== undefined &&
+        one.spec.data?.some((item) => test(item, connection, ref)) === true
+      );
+    });
+  // The operator knows what it read in a namespace before its permissions were withdrawn.
+  const isKnown = others.every((one) => rights.isServed(one.namespace));
+  return [isKnown && matches(pushesTo), matches(mayPushTo)];
+}
+
+/** Returns the entry that an item is pushed to, or why there is none. */
+function entryFor(
+  { world }: PushWorld,
+  { url, email, trustedOwners }: ConnectionSpec,
+  item: Item,
+  formerOwner: string | undefined,
+): { readonly ref: EntryRef; readonly isReadOnly: boolean } | Reason {
+  const entry = entryOf(item);
+  const vault = vaultAt(url);
+  const own = { ref: { vault, owner: email, ...entry }, isReadOnly: false };
+  if (entry.kind === "file") return own;
+  const listed = (world.vaults.list(vault, email) as readonly unknown[] as Accessible[]).filter(
+    ({ key_name }) => key_name === entry.name,
+  );
+  const of = ({ owner, permission }: Accessible) => ({
+    ref: { ...own.ref, owner },
+    isReadOnly: permission === "R",
+  });
+  const wanted = item.remoteRef?.owner;
+  const named = listed.find(({ owner }) => owner === (wanted ?? email));
+  if (named !== undefined) return of(named);
+  if (wanted !== undefined) return wanted === email ? own : "SourceMissing";
+  const trusted = listed.filter(({ owner }) => trustedOwners?.includes(owner));
+  const [first, ...others] = trusted;
+  if (first !== undefined && others.length === 0) return of(first);
+  if (listed.length > 0 && (first !== undefined || trustedOwners === undefined))
+    return "AmbiguousName";
+  return formerOwner === undefined ? own : "SourceMissing";
+}

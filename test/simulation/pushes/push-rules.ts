@@ -1,0 +1,248 @@
+import { vaultPushKind } from "../../../src/operator/api/kinds.ts";
+import { parseDeleteTime } from "../../../src/operator/api/vault-push.ts";
+import { LEASES } from "../../../src/operator/kube/resource.ts";
+import type { Change } from "../../lab/simulated/api-server/collection.ts";
+import { Leadership } from "../invariants/leadership.ts";
+import type { CarriedOut } from "../run-replica.ts";
+import { CANARY } from "../simulated-values.ts";
+import { TOKEN } from "../stored-tokens.ts";
+import { Violation } from "../world.ts";
+import { entryKey, type EntryRef, type EntryVersion } from "./entry-journal.ts";
+import { checkGone, checkReady } from "./push-status-rules.ts";
+import {
+  type ConnectionSpec,
+  type Item,
+  isOlder,
+  mayPushTo,
+  type PushState,
+} from "./push-specs.ts";
+import type { PushWorld, Source } from "./push-world.ts";
+import { rivalsOf } from "./rivals.ts";
+
+const HOUR_MS = 3_600_000;
+const MAX_PER_HOUR = 30;
+
+/** A VaultPush that may have sent a request, and the key of its connection. */
+interface Sender {
+  readonly push: PushState;
+  readonly item: Item;
+  readonly connection: string;
+}
+
+/** Checks every request of the operator that changes an entry, and every status of a VaultPush. */
+export class PushRules {
+  /** Number of writes to the vaults, and of statuses of VaultPushes. */
+  writes = 0;
+  readonly #scene: PushWorld;
+  readonly #leadership: Leadership;
+  /** Monotonic times of the versions that a process wrote, by its name and the entry. */
+  readonly #written = new Map<string, number[]>();
+
+  constructor(scene: PushWorld) {
+    const { world } = scene;
+    this.#scene = scene;
+    this.#leadership = new Leadership(world);
+    world.onVaultRequest = (request) => scene.report(() => this.#checkRequest(request));
+    world.server.onCommit((change) => {
+      this.#leadership.remember(change);
+      if (change.user.startsWith("operator-")) scene.report(() => this.#checkCommit(change));
+    });
+  }
+
+  #checkCommit({ resource, before, after, user }: Change): void {
+    const { namespace, name } = (after ?? before)!.metadata;
+    if (resource.kind === LEASES.kind) return;
+    const text = JSON.stringify([after?.metadata, after?.["status"], after?.["note"]]);
+    if (text.includes(CANARY) || TOKEN.test(text))
+      throw new Violation("I11", `${resource.kind} ${namespace}/${name} contains a value: ${text}`);
+    if (resource.kind !== vaultPushKind.kind || before === undefined) return;
+    this.writes += 1;
+    if (after !== undefined) checkReady(this.#scene, user, before, after);
+    checkGone(this.#scene, user, before, after);
+  }
+
+  #checkRequest({ user, vault, request, response }: CarriedOut): void {
+    if (response.status !== 200) return;
+    const body = request.body as Readonly<Record<string, string | undefined>>;
+    const { email = "", key_name: name = "", filename } = body;
+    const { journal } = this.#scene;
+    const secret = { vault, kind: "secret", owner: email, name } as const;
+    const file = { vault, kind: "file", owner: email, name: filename ?? "" } as const;
+    switch (request.operation) {
+      case "expose":
+        return journal.read(user, secret);
+      case "expose_link":
+        return journal.read(user, { ...secret, owner: body["owner"] ?? email });
+      case "download_file":
+        return journal.read(user, file);
+      case "protect":
+      case "protect_link": {
+        const { secret: written } = JSON.parse(Buffer.from(response.body).toString()) as {
+          readonly secret: { readonly key_version: number; readonly owner: string };
+        };
+        const base64 = Buffer.from(body["key_value"] ?? "").toString("base64");
+        const sent =
+          request.operation === "protect"
+            ? (request.body as Readonly<Record<string, unknown>>)
+            : undefined;
+        const ref = { ...secret, owner: written.owner };
+        return this.#wrote(user, ref, { version: written.key_version, base64 }, sent);
+      }
+      case "protect_file": {
+        const { upload } = request;
+        const { files } = JSON.parse(Buffer.from(response.body).toString()) as {
+          readonly files: readonly [{ readonly version: number }];
+        };
+        const base64 = Buffer.from(upload?.bytes.reveal() ?? []).toString("base64");
+        const ref = { ...file, name: upload?.filename ?? "" };
+        return this.#wrote(user, ref, { version: files[0].version, base64 }, undefined);
+      }
+      case "delete":
+        return this.#deleted(user, secret);
+      case "delete_file":
+        return this.#deleted(user, file);
+      default:
+    }
+  }
+
+  #wrote(
+    user: string,
+    ref: EntryRef,
+    written: Pick<EntryVersion, "version" | "base64">,
+    sent: Readonly<Record<string, unknown>> | undefined,
+  ): void {
+    const { journal } = this.#scene;
+    this.writes += 1;
+    const before = journal.latest(ref);
+    const source = this.#scene.sourceOf(written.base64);
+    const senders = source === undefined ? [] : this.#senders(user, ref, source);
+    journal.wrote(ref, { ...written, by: new Set(senders.map(({ push }) => push.uid)) });
+    const what = `${user} pushed version ${written.version} of ${entryKey(ref)}`;
+    if (source === undefined) throw new Violation("P1", `${what} with bytes that no Secret had`);
+    const { namespace, secret, key } = source;
+    if (senders.length === 0)
+      throw new Violation(
+        "P5",
+        `${what} from ${namespace}/${secret} without a VaultPush that names it`,
+      );
+    this.#leadership.check(
+      what,
+      user,
+      senders.map(({ connection }) => connection),
+    );
+    const slackMs = this.#scene.slackMs(user, namespace);
+    const values = this.#scene.secrets.during(`${namespace}/${secret}`, slackMs);
+    if (!values.some((data) => data[key] === written.base64))
+      throw new Violation("P1", `${what} with bytes that ${namespace}/${secret} had long ago`);
+    if (before?.base64 === written.base64)
+      throw new Violation("P3", `${what} with the bytes of the version before`);
+    this.#checkRivals(what, user, ref, senders, before);
+    if (sent !== undefined && !senders.some(({ item }) => isSentWith(item, sent)))
+      throw new Violation("P5", `${what} with metadata or a deadline that no VaultPush has`);
+    const { delete_time: minutes } = sent ?? {};
+    if (typeof minutes === "number")
+      this.#scene.expires(ref, this.#scene.world.clock.now() + minutes * 60_000);
+    this.#count(what, user, ref);
+  }
+
+  /** Returns the VaultPushes that may push the key to the entry. */
+  #senders(user: string, ref: EntryRef, { namespace, secret, key }: Source): Sender[] {
+    return this.#statesOf(user, namespace, ref).filter(
+      ({ push, item }) =>
+        !push.isDeleting &&
+        push.spec.suspend !== true &&
+        push.spec.secret.name === secret &&
+        item.secretKey === key,
+    );
+  }
+
+  /** Returns the recent states of the VaultPushes of a namespace that push to the entry. */
+  #statesOf(user: string, namespace: string, ref: EntryRef): Sender[] {
+    const { pushes, connections } = this.#scene;
+    const slackMs = this.#scene.slackMs(user, namespace);
+    const isThere = (connection: string, item: Item): boolean =>
+      connections
+        .during(connection, slackMs)
+        .some((spec: ConnectionSpec) => mayPushTo(item, spec, ref));
+    return [...pushes.keys()]
+      .filter((key) => key.startsWith(`${namespace}/`))
+      .flatMap((key) => pushes.during(key, slackMs))
+      .flatMap((push) => {
+        const connection = `${namespace}/${push.spec.connectionRef.name}`;
+        return (push.spec.data ?? []).map((item) => ({ push, item, connection }));
+      })
+      .filter(({ item, connection }) => isThere(connection, item));
+  }
+
+  /** Of several VaultPushes to one entry the oldest one pushes (P4). */
+  #checkRivals(
+    what: string,
+    user: string,
+    ref: EntryRef,
+    senders: readonly Sender[],
+    before: EntryVersion | undefined,
+  ): void {
+    const problems = senders.map(({ push }) => {
+      const older = rivalsOf(this.#scene, user, ref).find(
+        ({ push: rival, isKnown }) =>
+          isOlder(rival, push) && (isKnown || before?.by.has(push.uid) !== true),
+      );
+      return (
+        older &&
+        `${push.namespace}/${push.name}, although ${older.push.namespace}/${older.push.name} is older`
+      );
+    });
+    if (problems.every((problem) => problem !== undefined))
+      throw new Violation("P4", `${what} for ${problems.join(" or ")}`);
+  }
+
+  #count(what: string, user: string, ref: EntryRef): void {
+    const now = this.#scene.world.clock.monotonic();
+    const key = `${user} ${entryKey(ref)}`;
+    const recent = (this.#written.get(key) ?? []).filter((at) => at > now - HOUR_MS);
+    this.#written.set(key, [...recent, now]);
+    if (recent.length >= MAX_PER_HOUR)
+      throw new Violation("P6", `${what}, the ${recent.length + 1}th within an hour`);
+  }
+
+  #deleted(user: string, ref: EntryRef): void {
+    const { journal } = this.#scene;
+    this.writes += 1;
+    const read = journal.readBy(user, ref);
+    journal.deleted(ref);
+    const what = `${user} deleted ${entryKey(ref)}`;
+    const senders = this.#scene.namespaces.flatMap((namespace) =>
+      this.#statesOf(user, namespace, ref).filter(
+        ({ push }) =>
+          push.isDeleting && push.spec.deletionPolicy === "Delete" && push.spec.suspend !== true,
+      ),
+    );
+    if (senders.length === 0)
+      throw new Violation("P7", `${what} without a deleted VaultPush with Delete that names it`);
+    this.#leadership.check(
+      what,
+      user,
+      senders.map(({ connection }) => connection),
+    );
+    const owners = senders.filter(({ push }) => read?.by.has(push.uid) === true);
+    if (owners.length === 0)
+      throw new Violation("P8", `${what}, whose latest version its VaultPush did not write`);
+    if (!owners.some(({ push }) => journal.creators(ref).has(push.uid)))
+      throw new Violation("P8", `${what} although its VaultPush did not create it`);
+    const rival = rivalsOf(this.#scene, user, ref).find(({ push }) => !push.isDeleting);
+    if (rival !== undefined)
+      throw new Violation(
+        "P8",
+        `${what} although ${rival.push.namespace}/${rival.push.name} pushes to it`,
+      );
+  }
+}
+
+/** Reports whether a write has the metadata and the deadline of an item. */
+function isSentWith(
+  { metadata, deleteTime }: Item,
+  { metadata: sent, delete_time: minutes }: Readonly<Record<string, unknown>>,
+): boolean {
+  const wanted = deleteTime === undefined ? undefined : parseDeleteTime(deleteTime);
+  return JSON.stringify(sent) === JSON.stringify(metadata) && minutes === wanted;
+}
