@@ -244,7 +244,7 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
 
 interface Engine extends Omit<EngineOptions, "metrics"> {
   readonly reflectors: Reflectors;
-  readonly watches: Pick<NamespaceWatches, "listing">;
+  readonly watches: Pick<NamespaceWatches, "listing" | "isSettled">;
   readonly workloads: ControllersOptions["restarts"]["workloads"];
   readonly connectionFactory: ConnectionFactory;
   readonly metrics: OperatorMetrics;
@@ -288,7 +288,11 @@ async function runShard(
         windowMs: config.restartWindow,
         auto: config.autoRestart === "on",
       },
-      cluster: { ...engine.reflectors, isListed: () => engine.watches.listing === 0 },
+      cluster: {
+        ...engine.reflectors,
+        isListed: () => engine.watches.listing === 0,
+        isListedOrDenied: () => engine.watches.isSettled,
+      },
       fence,
       contentKey: await contentKey({ ...engine, api }, signal),
       allowedSecretTypes: config.allowedSecretTypes,

@@ -185,7 +185,7 @@ export class PushRules {
     const problems = senders.map(({ push }) => {
       const older = rivalsOf(this.#scene, user, ref).find(
         ({ push: rival, isKnown }) =>
-          isOlder(rival, push) && (isKnown || before?.by.has(push.uid) !== true),
+          isOlder(rival, push) && (isKnown || (before !== undefined && !before.by.has(push.uid))),
       );
       return (
         older &&

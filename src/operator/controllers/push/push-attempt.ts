@@ -249,7 +249,7 @@ export class PushAttempt {
    */
   #unknownRival(listed: ListedVersion | undefined): PushOutcome | undefined {
     const [item, record] = [this.#item, this.#record];
-    const message = this.#context.rivals.unknownRival(item);
+    const message = this.#context.rivals.unknownRival(item, listed === undefined);
     const isLatest = record !== undefined && listed !== undefined && isSameVersion(record, listed);
     if (message === undefined || isLatest) return undefined;
     return { item, problem: notReady("TargetForbidden", message) };

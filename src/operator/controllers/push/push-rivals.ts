@@ -25,6 +25,8 @@ export interface ClusterResources {
   readonly pushes: Watched<KubeObject>;
   /** Reports whether all namespaces that the operator serves are listed. */
   readonly isListed: () => boolean;
+  /** Reports whether the API server denies the lists of all others. */
+  readonly isListedOrDenied: () => boolean;
 }
 
 /** A vault and an account, as a connection names them. */
@@ -133,11 +135,13 @@ export class PushRivals {
 
   /**
    * Returns why other VaultPushes to the entry of this item may be unknown; `undefined` if all are
-   * known.
+   * known. A namespace that must not be listed does not delay the creation of entries in the rest:
+   * there is nothing to take over.
    */
-  unknownRival(item: PushItem): string | undefined {
+  unknownRival(item: PushItem, isCreation = false): string | undefined {
+    const { isListed, isListedOrDenied } = this.#cluster;
     // A user of one namespace must not learn names of another one.
-    return this.#cluster.isListed()
+    return isListed() || (isCreation && isListedOrDenied())
       ? undefined
       : `not all namespaces that the operator serves are listed, for lack of permissions or not yet, as its log says: an older VaultPush to the ${entryOf(item)} may be in one of them`;
   }

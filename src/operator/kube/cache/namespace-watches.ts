@@ -50,6 +50,11 @@ export class NamespaceWatches implements AsyncDisposable {
     return [...this.#watched.values()].filter(({ isServed }) => !isServed).length;
   }
 
+  /** Reports whether the API server denies the lists of all namespaces that are not served. */
+  get isSettled(): boolean {
+    return [...this.#watched.values()].every((watch) => watch.isServed || watch.isDenied);
+  }
+
   /**
    * Serves these namespaces from now on, and no other. The objects of one that is not served any
    * more are reported as deleted.
@@ -77,11 +82,8 @@ export class NamespaceWatches implements AsyncDisposable {
   }
 
   #check(): void {
-    const watches = [...this.#watched.values()];
-    const isReady =
-      watches.some(({ isServed }) => isServed) &&
-      watches.every((watch) => watch.isServed || watch.isDenied);
-    if (isReady) this.#ready.resolve();
+    const isServing = [...this.#watched.values()].some(({ isServed }) => isServed);
+    if (isServing && this.isSettled) this.#ready.resolve();
   }
 }
 
