@@ -244,6 +244,16 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "an edited policy without the blast limit": {
+    invariants: ["I20"],
+    changes: [
+      {
+        file: "controllers/connection/removals.ts",
+        from: "const isHeld = wasHeld || this.#limit.isExceeded(this);",
+        to: "const isHeld = wasHeld;",
+      },
+    ],
+  },
   "a rule that ignores metadata": {
     invariants: ["I2", "I5"],
     changes: [

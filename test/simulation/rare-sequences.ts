@@ -1,7 +1,7 @@
 import type { Random } from "../../src/lib/random.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 import type { Command } from "./commands.ts";
-import { CHANGE_NAMES } from "./invariants/spec-items.ts";
+import { CHANGE_NAMES, MANY_NAMES } from "./invariants/spec-items.ts";
 import { accountOf, NAMESPACES, urlOf, VAULTS } from "./world.ts";
 
 /** Share of the episodes with one of these sequences. */
@@ -25,7 +25,7 @@ export function withRareSequences(commands: readonly Command[], seed: number): C
   const random = seededRandom(seed ^ 0x5ace);
   if (random() >= SHARE) return [...commands];
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
-  const sequence = pick([otherConnection, overtaken])(random, pick);
+  const sequence = pick([otherConnection, overtaken, keptLoss])(random, pick);
   return commands
     .toSpliced(Math.floor((random() * commands.length) / 2), 0, ...sequence)
     .slice(0, commands.length);
@@ -92,6 +92,39 @@ function otherConnection(random: Random, pick: Pick): Command[] {
     advance(300_000),
     { type: "end-faults" },
     advance(60_000),
+  ];
+}
+
+/**
+ * Many names disappear while a resource keeps their keys, or a user makes it keep them before he
+ * knows. Later the keys are to be removed again, by another process or the same.
+ */
+function keptLoss(random: Random, pick: Pick): Command[] {
+  const [namespace, vault] = [pick(NAMESPACES), pick(VAULTS)];
+  const { write, connection, resource } = scene(namespace, vault);
+  const find = { name: { regexp: "^m" } };
+  const rule = (whenMissing: string): Command =>
+    resource({ dataFrom: [{ find }], target: { whenMissing } });
+  const restart = random() < 0.6 ? RESTART : [];
+  return [
+    { type: "end-faults" },
+    ...MANY_NAMES.map((name) => write(name)),
+    connection({ refreshInterval: pick(["5s", "60s"]), follow: pick(["Auto", "Interval"]) }),
+    rule(pick(["Delete", "Retain"])),
+    advance(90_000),
+    { type: "vanish", vault, prefix: "m" },
+    advance(random() ** 2 * 90_000),
+    rule("Retain"),
+    ...(random() < 0.5
+      ? [{ type: "api-fault", fault: "refused", share: 1 } as const, advance(30_000)]
+      : []),
+    ...restart,
+    advance(random() * 400_000),
+    { type: "end-faults" },
+    advance(60_000 + random() * 300_000),
+    ...(random() < 0.3 ? [write(MANY_NAMES[0]), advance(70_000)] : []),
+    rule("Delete"),
+    advance(400_000),
   ];
 }
 
