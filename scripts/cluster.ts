@@ -39,6 +39,8 @@ function parse() {
 async function start(withVaultsync: boolean): Promise<NodeCluster & AsyncDisposable> {
   const started = performance.now();
   const cluster = await startNode({ progress });
+  // Also the temporary files of an interrupted build are removed with the cluster.
+  process.env["TMPDIR"] = cluster.directory;
   try {
     if (withVaultsync) {
       const { startVaultsync } = await import("./cluster/with-vaultsync.ts");
