@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeAll, expect, test } from "vitest";
+import { exampleFile } from "../../scripts/demo/vault-account.ts";
 import { readHandle } from "../lab/control-plane/handle.ts";
 
 const program = join(import.meta.dirname, "../../scripts/cluster.ts");
@@ -33,7 +34,7 @@ function machine(): Record<string, unknown> {
     kernel: ["vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops"].map((name) =>
       readFileSync(`/proc/sys/${name}`, "utf8"),
     ),
-    directories: globSync(join(tmpdir(), "vaultsync-{node,archive,image,keys,helm}*")),
+    directories: globSync(join(tmpdir(), "vaultsync-{node,archive,image,oci,keys}*")),
     processes: nodeProcesses(),
   };
 }
@@ -47,13 +48,18 @@ beforeAll(() => {
 let owner: ChildProcess | undefined;
 afterEach(() => void owner?.kill("SIGKILL"));
 
-/** Starts another cluster, and returns its directory. */
-async function start(): Promise<{ owner: ChildProcess; directory: string }> {
-  const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
+/** Starts another cluster, and returns its directory and what was printed before. */
+async function start(
+  ...args: readonly string[]
+): Promise<{ owner: ChildProcess; directory: string; output: string }> {
+  const stdio: ["ignore", "pipe", "inherit"] = ["ignore", "pipe", "inherit"];
+  const child = spawn(process.execPath, [program, ...args], { stdio });
   owner = child;
+  let output = "";
   for await (const line of createInterface({ input: child.stdout })) {
     const directory = /KUBECONFIG=(.+)\/kubeconfig/u.exec(line)?.[1];
-    if (directory !== undefined) return { owner: child, directory };
+    if (directory !== undefined) return { owner: child, directory, output };
+    output += `${line}\n`;
   }
   throw new Error("the cluster did not start");
 }
@@ -82,6 +88,14 @@ test.each(["SIGINT", "SIGKILL"] as const)(
     await expect.poll(machine, soon).toEqual(before);
   },
 );
+
+test("a cluster with Vaultsync prints what a pod has read, and leaves nothing", async () => {
+  const { owner: child, output } = await start("--with-vaultsync");
+  expect(output).toContain((await exampleFile("app.conf")).toString());
+  expect(output).toContain("PASSWORD has 32 characters");
+  await end(child, "SIGINT");
+  await expect.poll(machine, soon).toEqual(before);
+});
 
 test("a start after kill -9 of the owner and the supervisor removes what they left", async () => {
   const first = await start();

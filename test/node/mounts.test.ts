@@ -1,7 +1,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { exampleFile } from "../../scripts/demo/vault-account.ts";
 import { vaultSecret } from "../lab/real/resources.ts";
-import { isPodReady, podsOf, readerPod, type ReaderSpec } from "./support/reader.ts";
+import { readyOperators, system } from "./support/operator-pods.ts";
+import { podsOf, readerPod, type ReaderSpec } from "./support/reader.ts";
 import { NodeNamespace } from "./support/scene.ts";
 
 let namespace: NodeNamespace;
@@ -121,11 +122,7 @@ test("an optional Secret that appears later is in the volume of the running pod"
 });
 
 test("both pods of the operator run under Pod Security restricted", async () => {
-  const selector = "app.kubernetes.io/name=vaultsync";
-  const pods = await podsOf(namespace.cluster, "vaultsync-system", selector);
-  expect(pods.map(isPodReady)).toEqual([true, true]);
+  expect(await readyOperators(namespace.cluster)).toEqual([true, true]);
   const label = "jsonpath={.metadata.labels.pod-security\\.kubernetes\\.io/enforce}";
-  expect(await namespace.kubectl("get", "namespace", "vaultsync-system", "--output", label)).toBe(
-    "restricted",
-  );
+  expect(await namespace.kubectl("get", "namespace", system, "--output", label)).toBe("restricted");
 });

@@ -5,10 +5,10 @@ import { z } from "zod";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { nodeName } from "../lab/node/layout.ts";
 import { vaultSecret } from "../lab/real/resources.ts";
-import { isPodReady, podsOf, type Pod, type Reader } from "./support/reader.ts";
+import { operatorPods, readyOperators, system } from "./support/operator-pods.ts";
+import type { Pod, Reader } from "./support/reader.ts";
 import { NodeNamespace } from "./support/scene.ts";
 
-const system = "vaultsync-system";
 const slow = { timeout: 120_000, interval: 500 };
 const Lease = z.object({ spec: z.object({ holderIdentity: z.string() }) });
 
@@ -29,8 +29,7 @@ beforeEach(async () => {
 
 const key = (): string => `${namespace.name}-db`;
 
-const operators = (): Promise<Pod[]> =>
-  podsOf(namespace.cluster, system, "app.kubernetes.io/name=vaultsync");
+const operators = (): Promise<Pod[]> => operatorPods(namespace.cluster);
 
 /** Returns the pod that holds the Lease. */
 function leader(): Promise<Pod> {
@@ -49,7 +48,7 @@ async function expectSync(): Promise<void> {
   expect(await (await namespace.reader("app")).id()).toBe(id);
 }
 
-const bothReady = async (): Promise<boolean[]> => (await operators()).map(isPodReady);
+const bothReady = (): Promise<boolean[]> => readyOperators(namespace.cluster);
 
 /** Returns the process id of containerd. */
 function containerdProcess(): string | undefined {

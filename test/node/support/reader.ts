@@ -37,7 +37,8 @@ export interface ReaderSpec {
 export function readerPod({ env, envFrom, mounts, volumes, restartPolicy }: ReaderSpec): object {
   return {
     automountServiceAccountToken: false,
-    terminationGracePeriodSeconds: 0,
+    // With 0, a pod is gone before its container.
+    terminationGracePeriodSeconds: 1,
     ...(restartPolicy !== undefined && { restartPolicy }),
     containers: [
       {
