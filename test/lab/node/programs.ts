@@ -9,7 +9,7 @@ import { type GoModule, goPrograms } from "../tools/go-tool.ts";
 import { dnsImage } from "./cluster-dns.ts";
 import { sandboxImage } from "./supervisor/node-files.ts";
 
-const modules = join(import.meta.dirname, "../tools/go");
+const modules = join(import.meta.dirname, "go");
 const small = ["-ldflags", "-s -w"];
 
 const kubernetes: GoModule = {
