@@ -138,6 +138,18 @@ export default defineConfig({
       },
       {
         test: {
+          // Pods on a node of this machine, one file after the other: on request only.
+          name: "node",
+          expect: expectOptions,
+          include: ["test/node/**/*.test.ts"],
+          globalSetup: ["test/node/support/start.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
           // An operator for the whole cluster, and an API server that is stopped: one after the
           // other.
           name: "cluster",

@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { terminalProgress } from "../test/lab/control-plane/progress.ts";
 import { dockerDaemon } from "../test/lab/docker/docker.ts";
 import { packageVersion } from "../src/lib/package-version.ts";
+import { writeImageArchive } from "./image/archive.ts";
 import { provideBase } from "./image/base.ts";
 import { buildImage, type BuiltImage } from "./image/build.ts";
 import { measureVault } from "./image/start-time.ts";
@@ -14,15 +15,17 @@ Usage: npm run image [-- --tag NAME] [-- --base IMAGE] [-- --verify]
   --base IMAGE   Debian with Node 26 and npm, for the build stages (default: the one of the Dockerfile; where it cannot be pulled,
                  one made by debootstrap, which requires root on Debian)
   --verify       build everything a second time, and fail unless all layers are equal
+  --archive FILE write the image to an archive of the OCI image layout, without Docker; requires Debian
   --help         show this help
 
-Requires a Docker daemon, and a network for npm ci. Exit codes: 0 built, 1 failed, 2 usage.
+Requires a network for npm ci and, except with --archive, a Docker daemon. Exit codes: 0 built, 1 failed, 2 usage.
 `;
 
 const options = {
   tag: { type: "string", default: `vaultsync:${packageVersion()}` },
   base: { type: "string" },
   verify: { type: "boolean", default: false },
+  archive: { type: "string" },
   help: { type: "boolean", default: false },
 } as const;
 
@@ -75,6 +78,13 @@ async function run({
   if (twice) await verify(image, base);
 }
 
+async function archive(file: string, tag: string): Promise<void> {
+  const image = await writeImageArchive({ name: `docker.io/library/${tag}`, file }, progress);
+  print(`image        ${tag} in ${file}`);
+  print(`manifest     ${image.digest}`);
+  for (const layer of image.layers) print(`layer        ${layer}`);
+}
+
 const values = parse();
 if (typeof values === "string") {
   process.stderr.write(`${values}\n\n${help}`);
@@ -82,7 +92,8 @@ if (typeof values === "string") {
 } else if (values.help) {
   process.stdout.write(help);
 } else {
-  await run(values).catch((error: unknown) => {
+  const done = values.archive === undefined ? run(values) : archive(values.archive, values.tag);
+  await done.catch((error: unknown) => {
     progress.note(`image: ${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = 1;
   });

@@ -18,6 +18,10 @@ const suite: Menu = {
 };
 
 const onRequest: Menu = {
+  node: vitest(
+    "node",
+    "operator, vault and workloads as pods of a cluster on this machine: Linux, as root",
+  ),
   rbac: vitest("rbac", "an operator without each single permission"),
   manifests: {
     description: "kube-score and kubeconform on overlays, or on the directories that follow",

@@ -14,6 +14,7 @@ export const help = `Start a Kubernetes API server, the reference vault and the 
 show each change as it happens. Everything is removed at the end, also after Ctrl-C.
 
 Usage: npm run demo [-- --once] [-- --verbose] [-- --vault-port PORT]
+       npm run -s demo -- fill      fill a running vault, for "Manual setup" in README.md
 
   --once             exit after the last step: 0, or 1 with the failed step (130 after Ctrl-C)
   --verbose          every change with its time, and what each step expects

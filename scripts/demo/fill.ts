@@ -4,24 +4,26 @@ import { Redacted } from "../../src/lib/redacted.ts";
 import { readyLine } from "../../test/lab/real/processes/vault-server-process.ts";
 import { account, fillVault, logInAsShop, newValue, protectValue } from "./vault-account.ts";
 
+const deleteTimeMinutes = 5;
+
 /**
  * Fills a vault for the manual setup in README.md. Reads the line that `vaultsync vault serve
  * --dev` printed from standard input, stores what examples/demo refers to, and prints the
  * credentials Secret for `kubectl create -f -`.
  */
-const deleteTimeMinutes = 5;
-
-const { url, users } = readyLine.parse(JSON.parse(await text(process.stdin)));
-const user = users?.find(({ email }) => email === account);
-if (user === undefined)
-  throw new Error(
-    `the vault has no account ${account}: start it with --dev --dev-users ${account}`,
+export async function fillFromStandardInput(): Promise<void> {
+  const { url, users } = readyLine.parse(JSON.parse(await text(process.stdin)));
+  const user = users?.find(({ email }) => email === account);
+  if (user === undefined)
+    throw new Error(
+      `the vault has no account ${account}: start it with --dev --dev-users ${account}`,
+    );
+  const password = new Redacted(user.password);
+  const vault = await logInAsShop(url, password);
+  await fillVault(vault);
+  await protectValue(vault, "guest-pass", newValue(), deleteTimeMinutes);
+  process.stderr.write(
+    `stored shop-db, guest-pass (removed after ${deleteTimeMinutes} minutes), app.conf and logo.png\n`,
   );
-const password = new Redacted(user.password);
-const vault = await logInAsShop(url, password);
-await fillVault(vault);
-await protectValue(vault, "guest-pass", newValue(), deleteTimeMinutes);
-process.stderr.write(
-  `stored shop-db, guest-pass (removed after ${deleteTimeMinutes} minutes), app.conf and logo.png\n`,
-);
-process.stdout.write(loginSecret(password));
+  process.stdout.write(loginSecret(password));
+}

@@ -98,8 +98,11 @@ function explain(error: unknown, { processes }: Preparation, stage: Stage | unde
   process.stderr.write(`${parts.join("\n\n")}\n`);
 }
 
-const options = fromCommandLine();
-if (typeof options === "string") {
+const options = process.argv[2] === "fill" ? undefined : fromCommandLine();
+if (options === undefined) {
+  const { fillFromStandardInput } = await import("./fill.ts");
+  await fillFromStandardInput();
+} else if (typeof options === "string") {
   process.stderr.write(`${options}\n\n${help}`);
   process.exitCode = 2;
 } else if (options.help) {

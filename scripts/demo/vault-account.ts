@@ -11,10 +11,14 @@ import { unlimitedScope } from "../../src/protocol/scope.ts";
 /** The account in examples/demo/10-connection.yaml. */
 export const account = "shop@example.com";
 
-/** Logs in to a vault with that account. @throws Error */
-export async function logInAsShop(url: string, password: Redacted<string>): Promise<VaultClient> {
+/** Logs in to a vault with that account. `ca` is the authority of its certificate. @throws Error */
+export async function logInAsShop(
+  url: string,
+  password: Redacted<string>,
+  ca?: string,
+): Promise<VaultClient> {
   const login = { email: account, password, scope: formatScope(unlimitedScope), hours: 24 };
-  return new VaultClient(await logIn({ url }, login));
+  return new VaultClient(await logIn({ url, ca }, login));
 }
 
 /** Creates a new version. `deleteAt` is the time of the removal, in ms since the epoch. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { adaptToTls } from "../../scripts/demo/adapt-example.ts";
 import { ClusterView } from "../../scripts/demo/cluster-view.ts";
 import { demoNamespace } from "../../scripts/demo/kubectl.ts";
 import type { Stage } from "../../scripts/demo/setup.ts";
@@ -55,19 +56,6 @@ async function reportMemory(when: string): Promise<void> {
   process.stdout.write(`memory ${when}: operator ${inMiB(ofOperator)}, vault ${inMiB(ofVault)}\n`);
 }
 
-/** Replaces the address of the vault in the examples, and adds the certificates that it needs. */
-function adaptExample(text: string): string {
-  const reference = "  caBundleRef: { kind: ConfigMap, name: vault-ca }\n";
-  const ca = {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: "vault-ca", namespace: demoNamespace },
-  };
-  if (!text.includes("kind: VaultConnection")) return text;
-  const adapted = text.replace(/^ {2}url: .*\n/mu, `  url: ${vault.url}\n${reference}`);
-  return `${adapted}---\n${JSON.stringify({ ...ca, data: { "ca.crt": vault.ca } })}\n`;
-}
-
 test(
   "the demo's story passes with operator and vault in containers",
   { timeout: 300_000 },
@@ -88,7 +76,7 @@ test(
         content: await fillVault(loggedIn),
       },
       view,
-      adaptExample,
+      adaptExample: (text) => adaptToTls(text, vault),
       signal: new AbortController().signal,
     };
     await expect(runStory(stage)).resolves.toBeUndefined();

@@ -241,7 +241,8 @@ export class ControlPlane {
     return TokenResponse.parse(JSON.parse(body)).status.token;
   }
 
-  private async control(path: string): Promise<string> {
+  /** Sends an action to the supervisor and waits for its result. */
+  protected async control(path: string): Promise<string> {
     const sent = request({
       socketPath: this.handle.controlSocket,
       method: "POST",

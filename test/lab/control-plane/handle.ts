@@ -1,6 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { NodeLayout } from "../node/layout.ts";
 
 const milliseconds = z.number();
 
@@ -37,6 +38,8 @@ export const Handle = z.object({
   kubectl: z.string(),
   auditLog: z.string(),
   controlSocket: z.string(),
+  /** The names and addresses of the cluster's node, if it has one, and its program `ctr`. */
+  node: NodeLayout.extend({ ctr: z.string() }).optional(),
   users: z.array(z.object({ name: z.string(), groups: z.array(z.string()), token: z.string() })),
   timings: Timings,
 });

@@ -3,17 +3,20 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { provide } from "./binaries/provide.ts";
+import { k3sImage } from "./binaries/k3s-image.ts";
+import { provide, sources } from "./binaries/provide.ts";
 import { cacheDirectory } from "./binaries/version.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { readHandle } from "./handle.ts";
 import { silentProgress, type Progress } from "./progress.ts";
-import { Message, type Settings } from "./supervisor/settings.ts";
+import { Message, type NodePrograms, type Settings } from "./supervisor/settings.ts";
 
 export interface StartOptions {
   /** Users without permissions, in addition to the administrator; `stranger` by default. */
   readonly users?: readonly string[];
   readonly progress?: Progress;
+  /** The programs of a node, if the cluster has one (see `startNode`). */
+  readonly node?: NodePrograms;
 }
 
 /**
@@ -31,11 +34,16 @@ export type OwnedControlPlane = ControlPlane & AsyncDisposable;
 export async function startControlPlane(options: StartOptions = {}): Promise<OwnedControlPlane> {
   const progress = options.progress ?? silentProgress;
   const startedAt = performance.now();
-  const provision = await provide({ environment: process.env, cache: cacheDirectory(), progress });
+  const context = { environment: process.env, cache: cacheDirectory(), progress };
+  // A node needs the programs, not a container of them.
+  const candidates =
+    options.node === undefined ? sources : sources.filter((has) => has !== k3sImage);
+  const provision = await provide(context, candidates);
   const settings: Settings = {
     provision,
     binariesMs: performance.now() - startedAt,
     users: [...(options.users ?? ["stranger"])],
+    nodePrograms: options.node,
   };
   const supervisor = superviseDetached(settings);
   try {
@@ -54,7 +62,8 @@ type Supervisor = ReturnType<typeof superviseDetached>;
 
 /** Starts the supervisor. The pipe to its standard input ends it together with this process. */
 function superviseDetached(settings: Settings) {
-  const program = join(import.meta.dirname, "supervisor", "main.ts");
+  const owner = settings.nodePrograms === undefined ? "supervisor" : "../node/supervisor";
+  const program = join(import.meta.dirname, owner, "main.ts");
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
     detached: true,
     stdio: ["pipe", "pipe", "inherit"],

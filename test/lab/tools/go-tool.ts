@@ -19,6 +19,19 @@ export type GoToolName = keyof typeof packages;
 
 export const goToolNames = Object.keys(packages) as readonly GoToolName[];
 
+/** Programs of one module, built and stored together. */
+export interface GoModule {
+  readonly name: string;
+  /** Directory of its go.mod. */
+  readonly directory: string;
+  /** The package of each program. */
+  readonly programs: Readonly<Record<string, string>>;
+  /** Further arguments of `go build`. */
+  readonly flags: readonly string[];
+  /** Adds files to the directory of the built programs. */
+  readonly finish?: (directory: string) => Promise<void>;
+}
+
 /**
  * Returns the path of a program of the version that its module pins: from the user's cache, or
  * built once in about a minute on two cores. Installed programs are not used, because their version
@@ -29,38 +42,42 @@ export async function goTool(
   name: GoToolName,
   progress: Progress = silentProgress,
 ): Promise<string> {
-  const module = join(import.meta.dirname, "go", name);
+  const directory = join(import.meta.dirname, "go", name);
+  const programs = { [name]: packages[name] };
+  // Service discovery is most of Prometheus, and promtool's tests need none of it.
+  const flags = ["-tags=remove_all_sd", "-ldflags", "-s -w"];
+  return join(await goPrograms({ name, directory, programs, flags }, progress), name);
+}
+
+/** Returns the directory of a module's programs, as `goTool` does for a single one. */
+export async function goPrograms(module: GoModule, progress: Progress): Promise<string> {
   const { os, arch } = goPlatform();
   const cache = join(
     userCacheDirectory(),
     "tools",
-    `${name}-${await fingerprint(module)}-${os}-${arch}`,
+    `${module.name}-${await fingerprint(module.directory)}-${os}-${arch}`,
   );
-  if ((await missingFiles(cache, [name])).length > 0) await build(name, module, cache, progress);
-  return join(cache, name);
+  const names = Object.keys(module.programs);
+  if ((await missingFiles(cache, names)).length > 0) await build(module, cache, progress);
+  return cache;
 }
 
-async function build(
-  name: GoToolName,
-  module: string,
-  cache: string,
-  progress: Progress,
-): Promise<void> {
+async function build(module: GoModule, cache: string, progress: Progress): Promise<void> {
+  const { name, directory: source, programs, flags, finish } = module;
   const go = await findGo(process.env);
   if ("why" in go)
     throw new Error(`${name} is built with ${requiredGo}, which is not available: ${go.why}`);
   progress.note(`Building ${name} with ${go.version}, once.`);
-  await install({ cache, names: [name], progress }, (directory) =>
-    // Service discovery is most of Prometheus, and promtool's tests need none of it.
-    go.build(module, [
-      "-tags=remove_all_sd",
-      "-ldflags",
-      "-s -w",
-      "-o",
-      join(directory, name),
-      packages[name],
-    ]),
-  );
+  await install({ cache, names: Object.keys(programs), progress }, async (directory) => {
+    for (const [program, path] of Object.entries(programs)) {
+      let packagesBuilt = 0;
+      await go.build(source, [...flags, "-o", join(directory, program), path], () => {
+        packagesBuilt++;
+        progress.update(`Building ${program}: ${packagesBuilt} packages`);
+      });
+    }
+    await finish?.(directory);
+  });
 }
 
 /**
@@ -68,7 +85,9 @@ async function build(
  */
 async function fingerprint(module: string): Promise<string> {
   const hash = createHash("sha256");
-  for (const file of (await readdir(module)).toSorted())
-    hash.update(file).update(await readFile(join(module, file)));
+  const files = (await readdir(module, { recursive: true })).filter((file) =>
+    /\.(?:go|mod|sum)$/u.test(file),
+  );
+  for (const file of files.toSorted()) hash.update(file).update(await readFile(join(module, file)));
   return hash.digest("hex").slice(0, 12);
 }

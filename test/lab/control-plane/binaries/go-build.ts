@@ -3,7 +3,7 @@ import { findGo, requiredGo, type GoCommand } from "../../tools/go-command.ts";
 import { install } from "../../tools/install.ts";
 import type { Progress } from "../progress.ts";
 import { unavailable, type Source } from "./source.ts";
-import { components, kubernetesVersion } from "./version.ts";
+import { components, kubernetesVersion, versionFlags } from "./version.ts";
 
 const packages = {
   "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
@@ -55,11 +55,4 @@ async function build(directory: string, go: GoCommand, progress: Progress): Prom
       },
     );
   }
-}
-
-/** Without the stamp the server reports v0.0.0: clients reject that version. */
-function versionFlags(): string {
-  const stamp = "k8s.io/component-base/version";
-  const [major, minor] = kubernetesVersion.slice(1).split(".");
-  return `-s -w -X ${stamp}.gitVersion=${kubernetesVersion} -X ${stamp}.gitMajor=${major} -X ${stamp}.gitMinor=${minor}`;
 }

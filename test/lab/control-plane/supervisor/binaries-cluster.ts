@@ -1,114 +1,41 @@
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
 import { readFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { waitUntil } from "../../clock/wait-until.ts";
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { apiRequest, type ApiAccess } from "../api-request.ts";
 import { kubeconfig } from "../kubeconfig.ts";
 import { type Cluster, auditPolicy } from "./cluster.ts";
+import { Component } from "./component.ts";
 import { freePort } from "./free-port.ts";
 import { administrator, controllerManager, tokenOf, type Identities } from "./identities.ts";
-
-const restartDelayMs = 1000;
-/**
- * Time between SIGTERM and SIGKILL. Watches do not end by themselves: an API server would wait a
- * minute for them.
- */
-const gracePeriodMs = 2000;
-const readyTimeoutMs = 120_000;
-
-interface ComponentOptions {
-  /** Directory of the executable. */
-  readonly binaries: string;
-  /** Working directory. It also contains `<name>.log`. */
-  readonly directory: string;
-  /** Kills the process when aborted; its data is not needed any more. */
-  readonly signal: AbortSignal;
-}
-
-/** One server of the control plane, restarted when it dies unexpectedly. */
-class Component {
-  private readonly name: string;
-  private readonly options: ComponentOptions;
-  private child: ChildProcess | undefined;
-  private supervised = false;
-
-  constructor(name: string, options: ComponentOptions) {
-    this.name = name;
-    this.options = options;
-  }
-
-  /**
-   * Starts the server and waits until `ready` returns true. Afterwards it is restarted whenever it
-   * dies by itself.
-   * @throws Error with the end of its log when it dies first or is not ready after two minutes
-   */
-  async start(args: readonly string[], ready: () => Promise<boolean>): Promise<void> {
-    const child = this.spawn(args);
-    const settled = async (): Promise<boolean> => hasEnded(child) || (await ready());
-    const inTime = await waitUntil(`${this.name} is ready`, settled, readyTimeoutMs, 50).catch(
-      () => false,
-    );
-    if (hasEnded(child)) throw new Error(`${this.name} ended:\n${await this.logTail()}`);
-    if (!inTime)
-      throw new Error(`${this.name} is not ready after two minutes:\n${await this.logTail()}`);
-    this.supervised = true;
-  }
-
-  /** Stops the server and does not restart it. */
-  async stop(): Promise<void> {
-    this.supervised = false;
-    const child = this.child;
-    if (child === undefined || hasEnded(child)) return;
-    const ended = once(child, "exit");
-    child.kill("SIGTERM");
-    const timeout = setTimeout(() => child.kill("SIGKILL"), gracePeriodMs);
-    await ended;
-    clearTimeout(timeout);
-  }
-
-  private async logTail(): Promise<string> {
-    const text = await readFile(this.logFile(), "utf8");
-    return text.trimEnd().split("\n").slice(-8).join("\n");
-  }
-
-  private logFile(): string {
-    return join(this.options.directory, `${this.name}.log`);
-  }
-
-  private spawn(args: readonly string[]): ChildProcess {
-    const { binaries, directory, signal } = this.options;
-    const log = openSync(this.logFile(), "a", 0o600);
-    const stdio: ["ignore", number, number] = ["ignore", log, log];
-    const child = spawn(join(binaries, this.name), args, {
-      cwd: directory,
-      stdio,
-      signal,
-      killSignal: "SIGKILL",
-    });
-    closeSync(log);
-    this.child = child;
-    // `hasEnded` reports a file that is not executable; an abort is intended.
-    child.on("error", () => {});
-    child.on("exit", () => {
-      setTimeout(() => {
-        if (this.supervised && this.child === child && !signal.aborted) this.spawn(args);
-      }, restartDelayMs);
-    });
-    return child;
-  }
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
-}
 
 /** Name of etcd's Unix socket in the directory; etcd requires the form of a host and a port. */
 const etcdSocket = "etcd:1";
 const peerSocket = "etcd:2";
+
+/** Address on which an API server listens, and the arguments that depend on it. */
+export interface ApiServerPlace {
+  readonly address: string;
+  /** Omitted: a free one. */
+  readonly port?: number;
+  readonly arguments: readonly string[];
+  readonly controllers: string;
+}
+
+/** Without nodes. */
+const onLoopback: ApiServerPlace = {
+  address: "127.0.0.1",
+  arguments: [
+    // A machine without a network has no other address, and no request is routed to this one.
+    "--advertise-address=127.0.0.1",
+    "--endpoint-reconciler-type=none",
+    "--authorization-mode=RBAC",
+    // The operator's owner references then require the permissions of deploy/.
+    "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+    "--service-cluster-ip-range=10.0.0.0/24",
+  ],
+  controllers: "*,-nodeipam,-nodelifecycle",
+};
 
 /** Starts etcd, kube-apiserver and kube-controller-manager as child processes in `directory`. */
 export async function startBinariesCluster(options: {
@@ -117,8 +44,9 @@ export async function startBinariesCluster(options: {
   identities: Identities;
   note: (line: string) => void;
   signal: AbortSignal;
+  place?: ApiServerPlace;
 }): Promise<Cluster> {
-  const { directory, binaries, identities, note } = options;
+  const { directory, binaries, identities, note, place = onLoopback } = options;
   const etcd = new Component("etcd", options);
   const apiServer = new Component("kube-apiserver", options);
   const secondApiServer = new Component("kube-apiserver", options);
@@ -129,13 +57,12 @@ export async function startBinariesCluster(options: {
   const etcdUp = performance.now();
   note(`etcd is up after ${seconds(etcdUp - started)}`);
 
-  const { args, access } = await startOnFreePort(apiServer, directory, identities);
+  const { args, access } = await startOnFreePort(apiServer, directory, identities, place);
   const apiServerUp = performance.now();
   note(`kube-apiserver is ready at ${access.server} after ${seconds(apiServerUp - etcdUp)}`);
 
-  await manager.start(await managerArguments(directory, access, identities), () =>
-    hasDefaultServiceAccount(access),
-  );
+  const managerArgs = await managerArguments(directory, access, identities, place);
+  await manager.start(managerArgs, () => hasDefaultServiceAccount(access));
   const managerUp = performance.now();
   note(`kube-controller-manager works after ${seconds(managerUp - apiServerUp)}`);
 
@@ -151,11 +78,11 @@ export async function startBinariesCluster(options: {
     stopApiServer: () => apiServer.stop(),
     startApiServer: () => startAgain(apiServer, args, access),
     startSecondApiServer: async () => {
-      const second = { ...access, server: `https://127.0.0.1:${await freePort()}` };
+      const second = { ...access, server: `https://${place.address}:${await freePort()}` };
       const port = Number(new URL(second.server).port);
       await startAgain(
         secondApiServer,
-        apiServerArguments(directory, { port, auditLog: "second-audit.log" }, identities),
+        apiServerArguments(directory, { port, auditLog: "second-audit.log" }, identities, place),
         second,
       );
       return second.server;
@@ -164,19 +91,24 @@ export async function startBinariesCluster(options: {
   };
 }
 
-async function startOnFreePort(apiServer: Component, directory: string, identities: Identities) {
+async function startOnFreePort(
+  apiServer: Component,
+  directory: string,
+  identities: Identities,
+  place: ApiServerPlace,
+) {
   const certificates = join(directory, "certificates");
   await mkdir(certificates);
   await writeFile(join(directory, "audit-policy.yaml"), auditPolicy);
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
-    const args = apiServerArguments(directory, { port, auditLog: "audit.log" }, identities);
+    const port = place.port ?? (await freePort());
+    const args = apiServerArguments(directory, { port, auditLog: "audit.log" }, identities, place);
     let access: ApiAccess | undefined;
     try {
       await apiServer.start(args, async () => {
         // Read each time: a certificate that is being written is not complete.
         access = await accessOnceWritten(
-          port,
+          `https://${place.address}:${port}`,
           certificates,
           tokenOf(identities.users, administrator),
         );
@@ -229,23 +161,18 @@ function apiServerArguments(
   directory: string,
   { port, auditLog }: { readonly port: number; readonly auditLog: string },
   identities: Identities,
+  place: ApiServerPlace,
 ): string[] {
   return [
     `--etcd-servers=unix://${directory}/${etcdSocket}`,
     `--secure-port=${port}`,
-    "--bind-address=127.0.0.1",
-    // A machine without a network has no other address, and no request is routed to this one.
-    "--advertise-address=127.0.0.1",
-    "--endpoint-reconciler-type=none",
+    `--bind-address=${place.address}`,
     "--cert-dir=certificates",
     `--token-auth-file=${identities.tokenFile}`,
     `--service-account-key-file=${identities.serviceAccountPublicKey}`,
     `--service-account-signing-key-file=${identities.serviceAccountKey}`,
     "--service-account-issuer=https://kubernetes.default.svc",
-    "--authorization-mode=RBAC",
-    // The operator's owner references then require the permissions of deploy/.
-    "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
-    "--service-cluster-ip-range=10.0.0.0/24",
+    ...place.arguments,
     `--audit-log-path=${auditLog}`,
     "--audit-log-maxsize=4096",
     "--audit-policy-file=audit-policy.yaml",
@@ -256,6 +183,7 @@ async function managerArguments(
   directory: string,
   access: ApiAccess,
   identities: Identities,
+  { controllers }: ApiServerPlace,
 ): Promise<string[]> {
   const file = join(directory, "controller-manager.kubeconfig");
   const token = tokenOf(identities.users, controllerManager);
@@ -265,7 +193,7 @@ async function managerArguments(
     `--service-account-private-key-file=${identities.serviceAccountKey}`,
     "--root-ca-file=certificates/apiserver.crt",
     "--use-service-account-credentials",
-    "--controllers=*,-nodeipam,-nodelifecycle",
+    `--controllers=${controllers}`,
     "--leader-elect=false",
     "--secure-port=0",
   ];
@@ -286,13 +214,13 @@ function etcdIsHealthy(socketPath: string): Promise<boolean> {
 }
 
 async function accessOnceWritten(
-  port: number,
+  server: string,
   certificates: string,
   token: string,
 ): Promise<ApiAccess | undefined> {
   try {
     const ca = await readFile(join(certificates, "apiserver.crt"), "utf8");
-    return { server: `https://127.0.0.1:${port}`, ca, token };
+    return { server, ca, token };
   } catch {
     return undefined;
   }

@@ -17,6 +17,8 @@ export interface Cluster {
    */
   startSecondApiServer(): Promise<string>;
   stopSecondApiServer(): Promise<void>;
+  /** Actions of the control socket on a node, by path. */
+  readonly nodeActions?: Readonly<Record<string, () => Promise<void>>>;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { nodeName } from "../../node/layout.ts";
 import type { Handle } from "../handle.ts";
 
 export type User = Handle["users"][number];
@@ -15,17 +16,30 @@ export interface Identities {
 export const administrator = "admin";
 export const controllerManager = "system:kube-controller-manager";
 
+export const kubelet = `system:node:${nodeName}`;
+export const scheduler = "system:kube-scheduler";
+export const proxy = "system:kube-proxy";
+
+/** The users of a node's programs. */
+export const nodeUsers: readonly Omit<User, "token">[] = [
+  { name: kubelet, groups: ["system:nodes"] },
+  { name: scheduler, groups: [] },
+  { name: proxy, groups: [] },
+];
+
 /**
  * Writes the static token file and the key pair that signs ServiceAccount tokens. Each control
- * plane has its own.
+ * plane has its own. `components` are users with groups.
  */
 export async function createIdentities(
   directory: string,
   plainUsers: readonly string[],
+  components: readonly Omit<User, "token">[] = [],
 ): Promise<Identities> {
   const users: User[] = [
     { name: administrator, groups: ["system:masters"], token: newToken() },
     { name: controllerManager, groups: [], token: newToken() },
+    ...components.map((component) => ({ ...component, token: newToken() })),
     ...plainUsers.map((name) => ({ name, groups: [], token: newToken() })),
   ];
   const tokenFile = join(directory, "tokens.csv");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { handleFileName, type Handle } from "../handle.ts";
 import { kubeconfig } from "../kubeconfig.ts";
 import { startBinariesCluster } from "./binaries-cluster.ts";
-import { administrator, createIdentities, type Identities } from "./identities.ts";
+import { administrator, createIdentities, nodeUsers, type Identities } from "./identities.ts";
 import { Settings, type Message } from "./settings.ts";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -19,6 +19,7 @@ import type { Cluster } from "./cluster.ts";
 async function openControlSocket(path: string, cluster: Cluster): Promise<void> {
   let last: Promise<unknown> = Promise.resolve();
   const actions: Record<string, () => Promise<string | void>> = {
+    ...cluster.nodeActions,
     "/apiserver/stop": () => cluster.stopApiServer(),
     "/apiserver/start": () => cluster.startApiServer(),
     "/apiserver/restart": async () => {
@@ -51,7 +52,8 @@ async function openControlSocket(path: string, cluster: Cluster): Promise<void> 
  * is removed. It has its own process group: Ctrl-C at the terminal reaches the owner only.
  */
 const settings = Settings.parse(JSON.parse(process.argv[2] ?? ""));
-const directory = await mkdtemp(join(tmpdir(), "vaultsync-control-plane-"));
+const { node } = settings;
+const directory = node?.directory ?? (await mkdtemp(join(tmpdir(), "vaultsync-control-plane-")));
 process.chdir(directory);
 
 function send(message: Message): void {
@@ -64,7 +66,12 @@ async function startCluster(options: {
   note: (line: string) => void;
   signal: AbortSignal;
 }) {
-  const { provision } = settings;
+  const { provision, nodePrograms } = settings;
+  if (node !== undefined && nodePrograms !== undefined && provision.kind === "binaries") {
+    const { startNodeCluster } = await import("../../node/supervisor/node-cluster.ts");
+    const programs = { ...nodePrograms, controlPlane: provision.directory };
+    return startNodeCluster({ ...options, layout: node, programs });
+  }
   switch (provision.kind) {
     case "binaries":
       return startBinariesCluster({ ...options, binaries: provision.directory });
@@ -82,6 +89,8 @@ const lifetime = new AbortController();
 function end(code: number): void {
   if (lifetime.signal.aborted) return;
   lifetime.abort();
+  // The owner of a node removes its directory, when nothing is mounted there.
+  if (node !== undefined) process.exit(code);
   // The killed processes may have open files for a short time.
   const gone = rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
   void gone.finally(() => process.exit(code));
@@ -96,7 +105,11 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 
 try {
   const started = performance.now();
-  const identities = await createIdentities(directory, settings.users);
+  const identities = await createIdentities(
+    directory,
+    settings.users,
+    node === undefined ? [] : nodeUsers,
+  );
   const note = (line: string): void => send({ event: "note", line });
   const options = { directory, identities, note, signal: lifetime.signal };
   const cluster = await startCluster(options);
@@ -108,13 +121,16 @@ try {
   await writeFile(admin, kubeconfig({ ...access, user: administrator }), { mode: 0o600 });
   const handle: Handle = {
     directory,
-    pid: process.pid,
+    pid: node?.owner ?? process.pid,
     server: access.server,
     ca: access.ca,
     kubeconfig: admin,
     kubectl: cluster.kubectl,
     auditLog: cluster.auditLog,
     controlSocket,
+    ...(node !== undefined && {
+      node: { ...node, ctr: join(settings.nodePrograms?.containerd ?? "", "ctr") },
+    }),
     users: [...identities.users],
     timings: {
       ...cluster.timings,

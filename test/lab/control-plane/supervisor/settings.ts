@@ -1,4 +1,14 @@
 import { z } from "zod";
+import { NodeLayout } from "../../node/layout.ts";
+
+/** Directories of the programs of a node. */
+const NodePrograms = z.object({
+  kubernetes: z.string(),
+  containerd: z.string(),
+  /** With the images of the cluster's own pods. */
+  pods: z.string(),
+});
+export type NodePrograms = z.infer<typeof NodePrograms>;
 
 /** Settings of a supervisor: its only argument, as JSON, without secrets. */
 export const Settings = z.object({
@@ -10,6 +20,10 @@ export const Settings = z.object({
   binariesMs: z.number(),
   /** Users without a group other than `system:authenticated`. */
   users: z.array(z.string()),
+  /** Omitted: the cluster has no node. */
+  nodePrograms: NodePrograms.optional(),
+  /** The place of the node, with the process that owns the namespaces. */
+  node: NodeLayout.extend({ owner: z.int() }).optional(),
 });
 export type Settings = z.infer<typeof Settings>;
 

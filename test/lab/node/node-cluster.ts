@@ -1,0 +1,74 @@
+import { execFile } from "node:child_process";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { ControlPlane } from "../control-plane/control-plane.ts";
+import { type Handle, readHandle } from "../control-plane/handle.ts";
+import { type NodeLayout, nodeName } from "./layout.ts";
+
+const run = promisify(execFile);
+
+/** A control plane with one node, for any process of the same user. It needs no disposal. */
+export class NodeCluster extends ControlPlane {
+  readonly layout: NodeLayout;
+  readonly #ctr: string;
+
+  private constructor(handle: Handle, node: NonNullable<Handle["node"]>) {
+    super(handle);
+    this.layout = node;
+    this.#ctr = node.ctr;
+  }
+
+  /** Opens the cluster in a directory. @throws Error when it is not running, or has no node */
+  static async open(directory: string): Promise<NodeCluster> {
+    const handle = await readHandle(directory);
+    if (handle.node === undefined) throw new Error(`the cluster in ${directory} has no node`);
+    return new NodeCluster(handle, handle.node);
+  }
+
+  /** Loads the image of an OCI archive: pods then use it with the pull policy `Never`. */
+  async importImage(archive: string): Promise<void> {
+    const socket = `--address=${this.directory}/containerd.sock`;
+    await run(this.#ctr, [socket, "--namespace=k8s.io", "images", "import", archive]);
+  }
+
+  /** Adds volumes of the node's directory, without a class, for as many claims. */
+  async addVolumes(names: readonly string[]): Promise<void> {
+    const volumes: object[] = [];
+    for (const name of names) {
+      const path = join(this.directory, "volumes", name);
+      await mkdir(path, { recursive: true });
+      volumes.push(persistentVolume(name, path));
+    }
+    await this.apply(volumes);
+  }
+
+  /** Stops containerd and starts it again. Containers continue to run. */
+  async restartContainerd(): Promise<void> {
+    await this.control("/containerd/restart");
+  }
+
+  /** Stops the kubelet. Containers continue to run. */
+  async stopKubelet(): Promise<void> {
+    await this.control("/kubelet/stop");
+  }
+
+  async startKubelet(): Promise<void> {
+    await this.control("/kubelet/start");
+  }
+}
+
+function persistentVolume(name: string, path: string): object {
+  const term = { key: "kubernetes.io/hostname", operator: "In", values: [nodeName] };
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name },
+    spec: {
+      capacity: { storage: "10Gi" },
+      accessModes: ["ReadWriteOnce"],
+      local: { path },
+      nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [term] }] } },
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto";
+import { beforeAll, expect, test } from "vitest";
+import { vaultRelease } from "../lab/helm/helm.ts";
+import { isReady, observedObject, reports, vaultSecret } from "../lab/real/resources.ts";
+import { isPodReady, podsOf } from "./support/reader.ts";
+import { NodeNamespace } from "./support/scene.ts";
+
+const slow = { timeout: 120_000, interval: 500 };
+
+let namespace: NodeNamespace;
+beforeAll(async () => {
+  namespace = await NodeNamespace.create("limits");
+});
+
+const volumeOf = (secretName: string): object[] => [{ name: "secret", secret: { secretName } }];
+const mounts = [{ name: "secret", mountPath: "/secret", readOnly: true }];
+
+test("a pod reads a file of almost 1 MiB from the volume of its Secret", async () => {
+  const bytes = randomBytes(1_000_000);
+  await namespace.vault.upload(new Map([["limits.bin", new Blob([bytes])]]));
+  await namespace.apply({
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultFile",
+    metadata: { name: "large" },
+    spec: {
+      connectionRef: { name: "vault" },
+      files: [{ filename: "limits.bin" }],
+      target: { kind: "Secret" },
+    },
+  });
+  await namespace.run("Deployment", "large", { mounts, volumes: volumeOf("large") });
+  const reader = await namespace.reader("large");
+  expect((await reader.file("/secret/limits.bin"))?.equals(bytes)).toBe(true);
+});
+
+test("an immutable target that was created again is read when no pod uses the former one", async () => {
+  const first = await namespace.protect("limits-fixed");
+  await namespace.apply(vaultSecret("fixed", { password: "limits-fixed" }, { immutable: true }));
+  await namespace.run("Deployment", "fixed", { mounts, volumes: volumeOf("fixed") });
+  const before = await namespace.reader("fixed");
+  expect(await before.text("/secret/password")).toBe(first);
+  const second = await namespace.protect("limits-fixed");
+  const resource = async () =>
+    observedObject.parse(
+      JSON.parse(await namespace.kubectl("get", "vaultsecret", "fixed", "--output=json")),
+    );
+  await expect.poll(async () => reports(await resource(), "TargetImmutable"), slow).toBe(true);
+  expect(await before.text("/secret/password")).toBe(first);
+  await namespace.kubectl("delete", "secret", "fixed");
+  await namespace.secretHas("fixed", "password", second);
+  await expect.poll(async () => isReady(await resource()), slow).toBe(true);
+  await namespace.kubectl("rollout", "restart", "deployment/fixed");
+  // The kubelet serves what it knows of an immutable Secret while a pod of its node uses that.
+  const next = await namespace.reader("fixed", await before.id());
+  expect(await next.text("/secret/password")).toBe(first);
+  await namespace.kubectl("scale", "deployment/fixed", "--replicas=0");
+  const pods = (): Promise<unknown[]> => podsOf(namespace.cluster, namespace.name, "app=fixed");
+  await expect.poll(pods, slow).toEqual([]);
+  await namespace.kubectl("wait", "--for=delete", "--timeout=60s", `pod/${next.pod.metadata.name}`);
+  await namespace.kubectl("scale", "deployment/fixed", "--replicas=1");
+  const last = await namespace.reader("fixed");
+  expect(await last.text("/secret/password")).toBe(second);
+});
+
+test("a vault that was deleted starts with the same data, and the operator logs in again", async () => {
+  const first = await namespace.protect("limits-kept");
+  await namespace.apply(vaultSecret("kept", { password: "limits-kept" }));
+  await namespace.secretHas("kept", "password", first);
+  const vault = { namespace: vaultRelease.namespace };
+  await namespace.cluster.kubectlOutput(["delete", "pod", "vault-0"], vault);
+  const ready = async (): Promise<boolean[]> => {
+    const selector = "app.kubernetes.io/name=vaultsync-vault";
+    return (await podsOf(namespace.cluster, vaultRelease.namespace, selector)).map(isPodReady);
+  };
+  await expect.poll(ready, slow).toEqual([true]);
+  const store = (): Promise<string> => namespace.protect("limits-kept").catch(() => "");
+  let second = "";
+  await expect
+    .poll(async () => {
+      second = await store();
+      return second;
+    }, slow)
+    .toMatch(/^canary-/u);
+  await namespace.secretHas("kept", "password", second);
+});
