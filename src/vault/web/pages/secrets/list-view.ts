@@ -48,8 +48,12 @@ function isOfKind(secret: SecretRecord, kind: Kind, email: string): boolean {
   }
 }
 
-function environmentOf({ metadata }: SecretRecord): string {
-  return metadataText(metadata["environment_type"] ?? "");
+function metadataOf({ metadata }: SecretRecord, name: string): string {
+  return metadataText(metadata[name] ?? "");
+}
+
+function environmentOf(secret: SecretRecord): string {
+  return metadataOf(secret, "environment_type");
 }
 
 /**
@@ -73,6 +77,11 @@ function choicesOf(texts: Iterable<string>): string[] {
   return frequent.map(([text]) => text).sort(compareText);
 }
 
+/** Returns the most frequent texts of the metadata of this name, in order. */
+export function metadataChoices(secrets: readonly SecretRecord[], name: string): string[] {
+  return choicesOf(secrets.map((secret) => metadataOf(secret, name)));
+}
+
 /**
  * Returns the environments and the folders that the list can be filtered by, those with the most
  * secrets if there are too many.
@@ -82,7 +91,7 @@ export function filtersOf(secrets: readonly SecretRecord[]): {
   readonly folders: readonly string[];
 } {
   return {
-    environments: choicesOf(secrets.map(environmentOf)),
+    environments: metadataChoices(secrets, "environment_type"),
     folders: choicesOf(
       secrets.flatMap(({ key_name }) => (key_name.includes("/") ? foldersOf(key_name) : [])),
     ),

@@ -1,23 +1,29 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { TextField } from "../../parts/field.tsx";
 import { Form, formText } from "../../parts/form.tsx";
 import { Disclosure } from "../../parts/disclosure.tsx";
 import { useFinish } from "../../parts/use-finish.ts";
+import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { navigate } from "../../routing/use-route.ts";
+import type { Metadata } from "../../../../protocol/metadata.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { createSecret, type NewSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { shortened } from "../../text/shortened.ts";
 import { CustomMetadata } from "./custom-metadata.tsx";
 import { DelayFields, readDelay } from "./delay-fields.tsx";
+import { metadataChoices, parseView } from "./list-view.ts";
 import { AttributeFields, DescriptionField, ExpiryField } from "./metadata-fields.tsx";
 import { defaultMetadata, readMetadata } from "./read-metadata.ts";
 import { readSecretName } from "./secret-name.ts";
-import { useSecrets } from "./secrets-context.ts";
+import { useKnownSecrets, useSecrets } from "./secrets-context.ts";
 import { readValue, useValueInput, ValueField, type ValueInput } from "./value-field.tsx";
+
+/** Value of the button that keeps the form open. */
+const ANOTHER = "another";
 
 const VALUE_HINT = "Spaces are kept. Line ends are stored as LF; a file is stored byte for byte.";
 
@@ -38,11 +44,58 @@ function readSecret(form: HTMLFormElement, input: ValueInput): NewSecret {
   };
 }
 
+/** Place in which a new secret starts: its folder and its environment. */
+interface Place {
+  /** Start of the name, up to a slash; may be empty. */
+  readonly folder: string;
+  readonly metadata: Metadata;
+  /** Takes the environment that the name starts with: `prod` of `prod/shop`. */
+  readonly onName: (name: string) => void;
+}
+
+/** Returns the place that the list showed last. */
+function usePlace(): Place {
+  const secrets = useKnownSecrets();
+  const { listQuery } = useSecrets();
+  const [{ folder, environment }] = useState(() => parseView(listQuery.current));
+  const [named, setNamed] = useState<string | undefined>(undefined);
+  const chosen = named ?? environment;
+  const metadata = useMemo(
+    () => (chosen === "" ? defaultMetadata : { ...defaultMetadata, environment_type: chosen }),
+    [chosen],
+  );
+  const onName = (name: string): void => {
+    const start = name.includes("/") ? name.slice(0, name.indexOf("/")) : "";
+    const isKnown = metadataChoices(secrets, "environment_type").includes(start);
+    setNamed(isKnown ? start : undefined);
+  };
+  return { folder: folder === "" ? "" : `${folder}/`, metadata, onName };
+}
+
+/** Empties the form for another secret in the same folder, with the same metadata. */
+function startAnother(form: HTMLFormElement, input: ValueInput): void {
+  input.setFile(undefined);
+  for (const field of form.elements) {
+    if (field instanceof HTMLTextAreaElement) {
+      field.value = "";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    if (!(field instanceof HTMLInputElement)) continue;
+    if (field.name === "key_name") {
+      field.value = field.value.slice(0, field.value.lastIndexOf("/") + 1);
+      field.focus();
+    }
+    field.defaultValue = field.value;
+  }
+}
+
 /** Creates a secret of a name that is not in use. */
 export function NewSecretForm(): VNode {
   const client = useClient();
   const finish = useFinish();
+  const toast = useToast();
   const { list } = useSecrets();
+  const place = usePlace();
   const action = useAction();
   const input = useValueInput();
   const [taken, setTaken] = useState<string | undefined>(undefined);
@@ -58,7 +111,7 @@ export function NewSecretForm(): VNode {
       throw inUse ? nameTaken(name) : error;
     });
   };
-  const work = async (form: HTMLFormElement): Promise<void> => {
+  const work = async (form: HTMLFormElement, button: string): Promise<void> => {
     setTaken(undefined);
     const secret = readSecret(form, input);
     const { key_name: name } = secret;
@@ -70,15 +123,21 @@ export function NewSecretForm(): VNode {
     }
     await list.reload();
     const short = shortened(name);
+    if (button === ANOTHER) {
+      toast(`Created ${short}.`);
+      startAnother(form, input);
+      return;
+    }
     finish(`Created ${short}.`, { page: "secret", owner: email, name }, `Open ${short}`);
   };
   const { failure } = action;
-  const metadata = { initial: defaultMetadata, failure };
+  const metadata = { initial: place.metadata, failure };
   return (
     <Form
       action={action}
       submit="Create secret"
       icon="key"
+      further={{ label: "Create and add another", value: ANOTHER }}
       work={work}
       onCancel={() => navigate({ page: "secrets" })}
     >
@@ -86,6 +145,9 @@ export function NewSecretForm(): VNode {
         label="Name"
         name="key_name"
         required
+        initialFocus
+        defaultValue={place.folder}
+        onInput={place.onName}
         autocomplete="off"
         spellcheck={false}
         failure={failure}

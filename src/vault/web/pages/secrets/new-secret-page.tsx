@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { PageHeading } from "../../parts/page-heading.tsx";
-import { hrefOf } from "../../routing/route.ts";
 import { ImportForm } from "./import-form.tsx";
 import { NewSecretForm } from "./new-secret-form.tsx";
 
@@ -23,9 +22,6 @@ export function NewSecretPage(): VNode {
           <ImportForm />
         </div>
       )}
-      <p>
-        <a href={hrefOf({ page: "secrets" })}>Back to all secrets</a>
-      </p>
     </>
   );
 }

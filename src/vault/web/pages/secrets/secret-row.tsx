@@ -12,6 +12,7 @@ import {
 import { hrefOf } from "../../routing/route.ts";
 import { exposeLatest } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { directionOf } from "../../text/visible-text.ts";
 import { metadataText, metadataLabel } from "../../text/metadata-text.ts";
 import { Deadlines } from "./deadline.tsx";
 import { ValueBox } from "./secret-value.tsx";
@@ -57,7 +58,7 @@ function NameCell({ secret }: { readonly secret: SecretRecord }): VNode {
         title={full}
         data-full={name.length > FITTING_NAME ? name : undefined}
       >
-        <bdi>
+        <bdi dir={directionOf(name)}>
           {folder !== "" && (
             <span class="folder">
               <NameText name={folder} />

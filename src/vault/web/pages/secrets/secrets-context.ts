@@ -14,6 +14,14 @@ const Context = createContext<SecretsState | undefined>(undefined);
 
 export const SecretsProvider = Context.Provider;
 
+const none: readonly SecretRecord[] = [];
+
+/** Returns the secrets of the list, none until it is loaded. */
+export function useKnownSecrets(): readonly SecretRecord[] {
+  const { loaded } = useSecrets().list;
+  return loaded.kind === "ready" ? loaded.value : none;
+}
+
 /** Returns the shared state. @throws Error outside the pages that require a login */
 export function useSecrets(): SecretsState {
   const state = useContext(Context);

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useCallback, useEffect, useMemo } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Empty } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -136,7 +136,10 @@ export function SecretsPage({ query }: { readonly query: string }): VNode {
   const { list, listQuery } = useSecrets();
   const { reload } = list;
   const view = useMemo(() => parseView(query), [query]);
-  useEffect(() => void reload(), [reload]);
+  const { current: isFirst } = useRef(list.loaded.kind === "loading");
+  useEffect(() => {
+    if (!isFirst) void reload();
+  }, [isFirst, reload]);
   useReturn(useCallback(() => void reload(), [reload]));
   useEffect(() => void (listQuery.current = query), [listQuery, query]);
   return (
