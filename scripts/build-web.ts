@@ -29,6 +29,11 @@ export async function buildWeb(): Promise<void> {
       assetsInlineLimit: 0,
       license: { fileName: "assets/licenses.md" },
       modulePreload: { polyfill: false },
+      // One script when the pages open, from which code that is loaded later imports.
+      rolldownOptions: {
+        preserveEntrySignatures: "allow-extension",
+        output: { codeSplitting: { groups: [{ name: "index", tags: ["$initial"] }] } },
+      },
       cssCodeSplit: false,
       reportCompressedSize: false,
     },
@@ -48,8 +53,8 @@ export async function buildWeb(): Promise<void> {
 
 /** Returns one line per file with its size and compressed size. */
 async function sizes(): Promise<string> {
-  const files = (await readdir(outDir, { recursive: true, withFileTypes: true })).filter((entry) =>
-    entry.isFile(),
+  const files = (await readdir(outDir, { recursive: true, withFileTypes: true })).filter(
+    (entry) => entry.isFile() && !entry.name.endsWith(".br"),
   );
   const lines = files.map(async ({ parentPath, name }) => {
     const bytes = await readFile(join(parentPath, name));

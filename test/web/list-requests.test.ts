@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { AnnAndBob, ann } from "./support/ann-and-bob.ts";
+import { AnnAndBob, ann, bob } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
@@ -66,12 +66,16 @@ describe("column of deadlines", () => {
         delete_time: 100,
         metadata: { expiration_time: 0 },
       });
+      const metadata = { environment_type: "production", expiration_time: 90 };
+      await users.bob.call("protect", { key_name: "received", key_value: "v", metadata });
+      const share = { key_name: "received", permission: "RW", usr_id_from: bob, usr_id_to: ann };
+      await users.bob.call("share", share);
       const { page, go } = await browser.visit(users.vault, {
         as: ann,
         viewport: { width, height: 800 },
       });
       await go("/secrets");
-      await page.getByRole("link", { name: "minutes" }).waitFor();
+      await page.getByRole("link", { name: "received" }).waitFor();
       const cut = await page.evaluate(() =>
         [...document.querySelectorAll("tbody .deadline-cell, tbody .deadline-cell *")]
           .filter((element) => element.scrollWidth > element.clientWidth + 1)

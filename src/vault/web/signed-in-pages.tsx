@@ -2,12 +2,13 @@ import type { VNode } from "preact";
 import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
 import { Empty } from "./parts/notes.tsx";
 import { PageHeading } from "./parts/page-heading.tsx";
+import { Lazy } from "./parts/lazy.tsx";
 import { useLoaded } from "./parts/loaded-view.tsx";
-import { AccountPage } from "./pages/account-settings/account-page.tsx";
-import { ApiTokenPage } from "./pages/api-token/api-token-page.tsx";
 import { FilesPage } from "./pages/files/files-page.tsx";
 import { UploadList } from "./pages/files/upload-list.tsx";
 import { useUploadQueue, UploadsProvider } from "./pages/files/use-upload-queue.ts";
+import { LazyConnectPage } from "./pages/kubernetes/lazy-pages.tsx";
+import { Keys } from "./pages/keys/keys.tsx";
 import { NewSecretPage } from "./pages/secrets/new-secret-page.tsx";
 import { SecretPage } from "./pages/secrets/secret-page.tsx";
 import { SecretsProvider } from "./pages/secrets/secrets-context.ts";
@@ -36,6 +37,11 @@ function UnknownPage(): VNode {
   );
 }
 
+const loadApiTokenPage = async () =>
+  (await import("./pages/api-token/api-token-page.tsx")).ApiTokenPage;
+const loadAccountPage = async () =>
+  (await import("./pages/account-settings/account-page.tsx")).AccountPage;
+
 /** A page that requires a login. A login page redirects to the list of secrets. */
 function Page({ route }: { readonly route: Route }): VNode {
   switch (route.page) {
@@ -50,9 +56,11 @@ function Page({ route }: { readonly route: Route }): VNode {
     case "teams":
       return <TeamsPage />;
     case "api-token":
-      return <ApiTokenPage />;
+      return <Lazy load={loadApiTokenPage} props={{}} />;
+    case "connect":
+      return <LazyConnectPage />;
     case "account":
-      return <AccountPage />;
+      return <Lazy load={loadAccountPage} props={{}} />;
     case "unknown":
       return <UnknownPage />;
     case "login":
@@ -82,6 +90,7 @@ export function SignedInPages({
         <UploadsProvider value={uploads}>
           {route.page !== "files" && <UploadList key={pageKey(route)} />}
           <Page key={pageKey(route)} route={route} />
+          <Keys route={route} />
         </UploadsProvider>
       </SecretsProvider>
     </ClientProvider>

@@ -147,21 +147,31 @@ export function AreaField({
   return <Field label={label} name={name} hint={hint} failure={failure} control={control} />;
 }
 
+interface ChoiceProps {
+  readonly onChange?: (value: string) => void;
+  readonly children: ComponentChildren;
+}
+
 /** A select; `children` are its options. */
 export function ChoiceField({
   label,
   name,
   hint,
   failure,
+  onChange,
   children,
-}: FieldProps & { readonly children: ComponentChildren }): VNode {
+}: FieldProps & ChoiceProps): VNode {
   return (
     <Field
       label={label}
       name={name}
       hint={hint}
       failure={failure}
-      control={(attributes) => <select {...attributes}>{children}</select>}
+      control={(attributes) => (
+        <select onChange={(event) => onChange?.(event.currentTarget.value)} {...attributes}>
+          {children}
+        </select>
+      )}
     />
   );
 }

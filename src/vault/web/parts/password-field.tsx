@@ -50,16 +50,16 @@ export function PasswordField({ label, ...input }: PasswordFieldProps): VNode {
  */
 export function AccountName({ email }: { readonly email: string }): VNode {
   return (
-    <input
-      class="visually-hidden"
-      type="email"
-      name="email"
-      autocomplete="username"
-      readOnly
-      tabIndex={-1}
-      aria-hidden="true"
-      defaultValue={email}
-    />
+    <span class="visually-hidden" aria-hidden="true">
+      <input
+        type="email"
+        name="email"
+        autocomplete="username"
+        readOnly
+        tabIndex={-1}
+        defaultValue={email}
+      />
+    </span>
   );
 }
 

@@ -15,7 +15,7 @@ import { useClient } from "../../session/client-context.ts";
 import { shortened } from "../../text/shortened.ts";
 import { CustomMetadata } from "./custom-metadata.tsx";
 import { DelayFields, readDelay } from "./delay-fields.tsx";
-import { metadataChoices, parseView } from "./list-view.ts";
+import { metadataChoices, placeIn } from "./list-view.ts";
 import { AttributeFields, DescriptionField, ExpiryField } from "./metadata-fields.tsx";
 import { defaultMetadata, readMetadata } from "./read-metadata.ts";
 import { readSecretName } from "./secret-name.ts";
@@ -47,7 +47,7 @@ function readSecret(form: HTMLFormElement, input: ValueInput): NewSecret {
 /** Place in which a new secret starts: its folder and its environment. */
 interface Place {
   /** Start of the name, up to a slash; may be empty. */
-  readonly folder: string;
+  readonly prefix: string;
   readonly metadata: Metadata;
   /** Takes the environment that the name starts with: `prod` of `prod/shop`. */
   readonly onName: (name: string) => void;
@@ -57,7 +57,7 @@ interface Place {
 function usePlace(): Place {
   const secrets = useKnownSecrets();
   const { listQuery } = useSecrets();
-  const [{ folder, environment }] = useState(() => parseView(listQuery.current));
+  const [{ prefix, environment }] = useState(() => placeIn(listQuery.current));
   const [named, setNamed] = useState<string | undefined>(undefined);
   const chosen = named ?? environment;
   const metadata = useMemo(
@@ -69,7 +69,7 @@ function usePlace(): Place {
     const isKnown = metadataChoices(secrets, "environment_type").includes(start);
     setNamed(isKnown ? start : undefined);
   };
-  return { folder: folder === "" ? "" : `${folder}/`, metadata, onName };
+  return { prefix, metadata, onName };
 }
 
 /** Empties the form for another secret in the same folder, with the same metadata. */
@@ -94,7 +94,7 @@ export function NewSecretForm(): VNode {
   const client = useClient();
   const finish = useFinish();
   const toast = useToast();
-  const { list } = useSecrets();
+  const { list, listQuery } = useSecrets();
   const place = usePlace();
   const action = useAction();
   const input = useValueInput();
@@ -139,14 +139,14 @@ export function NewSecretForm(): VNode {
       icon="key"
       further={{ label: "Create and add another", value: ANOTHER }}
       work={work}
-      onCancel={() => navigate({ page: "secrets" })}
+      onCancel={() => navigate({ page: "secrets", query: listQuery.current })}
     >
       <TextField
         label="Name"
         name="key_name"
         required
         initialFocus
-        defaultValue={place.folder}
+        defaultValue={place.prefix}
         onInput={place.onName}
         autocomplete="off"
         spellcheck={false}

@@ -17,6 +17,7 @@ import type { ExposedSecret, SecretRecord } from "../../../../protocol/responses
 import { Icon } from "../../parts/icon.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
 import { lineEndOf } from "../../text/line-ends.ts";
+import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { Difference } from "./difference.tsx";
 
 interface NewVersionFormProps {
@@ -219,6 +220,9 @@ export function NewVersionSection({ secret, onChange }: NewVersionSectionProps):
             <Icon name="plus" />
             New version
           </button>
+          {secret.permission !== "W" && (
+            <ManifestButton subject={{ kind: "secrets", secrets: [secret] }} />
+          )}
         </div>
         <FailureNote failure={action.failure} />
       </div>
