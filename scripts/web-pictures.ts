@@ -75,11 +75,14 @@ const pictures: readonly Picture[] = [
     name: "web-connect",
     route: "/connect",
     width: 1280,
-    height: 700,
+    height: 740,
     shows: "15 of 15 secrets",
     colorScheme: "dark",
-    prepare: async (page) =>
-      void (await page.getByLabel("What the cluster reads").selectOption("prod")),
+    prepare: async (page) => {
+      await page.getByLabel("URL of the vault").fill("https://vault.example.com");
+      await page.getByLabel("What the cluster reads").selectOption("prod");
+      await page.getByLabel("URL of the vault").blur();
+    },
   },
   { name: "web-phone", route: "/secrets", width: 360, height: 720, shows: "15 secrets" },
   // The last one: a page with typed text asks before it is left.

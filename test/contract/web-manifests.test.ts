@@ -8,6 +8,7 @@ import {
   connectionCommand,
   connectionManifest,
   isObjectName,
+  isVaultUrl,
   objectKeyOf,
   objectNameOf,
   vaultFileManifest,
@@ -110,6 +111,19 @@ test("manifest of a connection is valid for the operator, and the command contai
   expect(parseAllDocuments(heredoc.replace(/EOF\n$/u, "")).map((each) => each.toJS())).toEqual([
     parse(manifest),
   ]);
+});
+
+test.each([
+  "https://vault.example.com",
+  "http://vault:8200/base/",
+  "https://vault.example.com/v1",
+  "https://u@vault.example.com",
+  "https://vault.example.com/?a",
+  "vault.example.com",
+  "",
+])("the URL %j is accepted like the operator accepts it", (url) => {
+  const auth = { tokenSecretRef: { name: "vault-credentials" } };
+  expect(isVaultUrl(url)).toBe(connectionSpec.safeParse({ url, email: owner, auth }).success);
 });
 
 test.each(["", "plain", "[1]", '"text"', "{}", "null", "3"])(

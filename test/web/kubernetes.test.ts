@@ -120,8 +120,15 @@ test("a cluster is connected with five clicks, and no command contains a token",
   await page
     .getByLabel("Confirm your password", { exact: true })
     .fill(users.vault.passwords.get(ann) ?? "");
+  const url = page.getByLabel("URL of the vault");
+  expect(await url.inputValue()).toBe(users.vault.url);
+  await url.fill("https://vault.shop.svc/v1");
+  await page.keyboard.press("Enter");
+  await page.getByText("A URL without /v1").waitFor();
+  await url.fill("https://vault.shop.svc");
   await page.getByRole("button", { name: "Create the token" }).click();
   await page.getByRole("button", { name: "Copy commands" }).waitFor();
+  expect(await page.locator("h1:focus").count()).toBe(1);
   expect(await accessibilityViolations(page)).toEqual([]);
   await page.getByRole("button", { name: "Copy commands" }).click();
   await expect.poll(() => clipboard(page)).toContain("kubectl create secret generic");
@@ -145,7 +152,7 @@ test("a cluster is connected with five clicks, and no command contains a token",
   }
   const [, manifest = ""] = /<<'EOF'\n([^]+)EOF\n$/u.exec(commands) ?? [];
   expect(connectionSpec.parse(parse(manifest).spec)).toEqual({
-    url: users.vault.url,
+    url: "https://vault.shop.svc",
     email: ann,
     auth: { tokenSecretRef: { name: "vault-credentials" } },
   });

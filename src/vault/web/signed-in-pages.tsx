@@ -11,7 +11,7 @@ import { LazyConnectPage } from "./pages/kubernetes/lazy-pages.tsx";
 import { Keys } from "./pages/keys/keys.tsx";
 import { NewSecretPage } from "./pages/secrets/new-secret-page.tsx";
 import { SecretPage } from "./pages/secrets/secret-page.tsx";
-import { SecretsProvider } from "./pages/secrets/secrets-context.ts";
+import { SecretsProvider, type Draft } from "./pages/secrets/secrets-context.ts";
 import { SecretsPage } from "./pages/secrets/secrets-page.tsx";
 import { TeamsPage } from "./pages/teams/teams-page.tsx";
 import { hrefOf, pageKey, type Route } from "./routing/route.ts";
@@ -80,9 +80,10 @@ export function SignedInPages({
   readonly route: Route;
 }): VNode {
   const listQuery = useRef("");
+  const draft = useRef<Draft | undefined>(undefined);
   const list = useLoaded(useCallback(() => listSecrets(client), [client]));
   const { loaded, reload } = list;
-  const secrets = useMemo(() => ({ list: { loaded, reload }, listQuery }), [loaded, reload]);
+  const secrets = useMemo(() => ({ list: { loaded, reload }, listQuery, draft }), [loaded, reload]);
   const uploads = useUploadQueue(client);
   return (
     <ClientProvider value={client}>

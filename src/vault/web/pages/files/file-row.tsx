@@ -18,7 +18,7 @@ interface FileVersionsProps {
 function FileVersions({ file, onDelete }: FileVersionsProps): VNode {
   const { filename, versions } = file;
   return (
-    <>
+    <div class="stack">
       <div class="buttons">
         <ManifestButton subject={{ kind: "file", file }} label={`Use in Kubernetes: ${filename}`} />
       </div>
@@ -56,7 +56,7 @@ function FileVersions({ file, onDelete }: FileVersionsProps): VNode {
           </li>
         ))}
       </ul>
-    </>
+    </div>
   );
 }
 

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { formatScope } from "../../../../protocol/format-scope.ts";
 import { scopeOf, scopeReaches } from "../../../../protocol/parse-scope.ts";
 import type { TokenResponse } from "../../../../protocol/responses.ts";
@@ -21,6 +21,7 @@ import {
   credentialLines,
   credentialsOf,
   isObjectName,
+  isVaultUrl,
   type NewConnection,
 } from "./manifest.ts";
 
@@ -42,7 +43,15 @@ function readName(form: HTMLFormElement, field: string): string {
   throw new RequestError("invalid_request", "Check the names.", 0, [{ path: field, reason }]);
 }
 
-/** The address at which the operator reaches the vault. */
+/** @throws RequestError at the field of the URL */
+function readUrl(form: HTMLFormElement): string {
+  const url = formText(form, "url").trim();
+  if (isVaultUrl(url)) return url;
+  const reason = "A URL without /v1, query or user, such as https://vault.example.com";
+  throw new RequestError("invalid_request", "Check the URL.", 0, [{ path: "url", reason }]);
+}
+
+/** Returns the address of these pages. */
 const vaultUrl = (): string => location.origin + location.pathname.replace(/\/$/u, "");
 
 interface Connected {
@@ -50,34 +59,10 @@ interface Connected {
   readonly tokens: TokenResponse;
 }
 
-function ConnectForm({ onDone }: { readonly onDone: (connected: Connected) => void }): VNode {
-  const client = useClient();
-  const secrets = useKnownSecrets();
-  const action = useAction();
-  const [environment, setEnvironment] = useState("");
-  const environments = useMemo(() => metadataChoices(secrets, "environment_type"), [secrets]);
-  const scope = environmentScope(environment);
-  const reached = secrets.filter(({ key_name: name, metadata }) =>
-    scopeReaches(scope, name, metadata),
-  );
-  const work = async (form: HTMLFormElement): Promise<void> => {
-    const connection: NewConnection = {
-      name: readName(form, "name"),
-      namespace: readName(form, "namespace"),
-      url: vaultUrl(),
-      email: client.email,
-    };
-    const tokens = await issueToken(client, {
-      password: formText(form, "password"),
-      name: `Cluster: ${connection.namespace}/${connection.name}`,
-      expiration_hours: TOKEN_HOURS,
-      ...(!isUnlimited(scope) && { scope: formatScope(scope) }),
-    });
-    onDone({ connection, tokens });
-  };
-  const { failure } = action;
+/** Fields of the connection, as the cluster sees it. */
+function ConnectionFields({ failure }: { readonly failure: RequestError | undefined }): VNode {
   return (
-    <Form action={action} submit="Create the token" icon="terminal" work={work}>
+    <>
       <div class="field-grid pairs">
         <TextField
           label="Namespace"
@@ -98,6 +83,49 @@ function ConnectForm({ onDone }: { readonly onDone: (connected: Connected) => vo
           failure={failure}
         />
       </div>
+      <TextField
+        label="URL of the vault, as the cluster reaches it"
+        name="url"
+        defaultValue={vaultUrl()}
+        required
+        autocomplete="off"
+        spellcheck={false}
+        hint="Operators reject http, unless they run with --allow-http."
+        failure={failure}
+      />
+    </>
+  );
+}
+
+function ConnectForm({ onDone }: { readonly onDone: (connected: Connected) => void }): VNode {
+  const client = useClient();
+  const secrets = useKnownSecrets();
+  const action = useAction();
+  const [environment, setEnvironment] = useState("");
+  const environments = useMemo(() => metadataChoices(secrets, "environment_type"), [secrets]);
+  const scope = environmentScope(environment);
+  const reached = secrets.filter(({ key_name: name, metadata }) =>
+    scopeReaches(scope, name, metadata),
+  );
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const connection: NewConnection = {
+      name: readName(form, "name"),
+      namespace: readName(form, "namespace"),
+      url: readUrl(form),
+      email: client.email,
+    };
+    const tokens = await issueToken(client, {
+      password: formText(form, "password"),
+      name: `Cluster: ${connection.namespace}/${connection.name}`,
+      expiration_hours: TOKEN_HOURS,
+      ...(!isUnlimited(scope) && { scope: formatScope(scope) }),
+    });
+    onDone({ connection, tokens });
+  };
+  const { failure } = action;
+  return (
+    <Form action={action} submit="Create the token" icon="terminal" work={work}>
+      <ConnectionFields failure={failure} />
       <ChoiceField
         label="What the cluster reads"
         name="environment"
@@ -125,6 +153,11 @@ function ConnectForm({ onDone }: { readonly onDone: (connected: Connected) => vo
 /** The commands, and the tokens that they read. */
 function Commands({ connection, tokens }: Connected): VNode {
   const command = connectionCommand(connection);
+  useEffect(() => {
+    // The button that had the focus has left the page.
+    document.querySelector("h1")?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, []);
   return (
     <>
       <section class="card" aria-labelledby="command-title">

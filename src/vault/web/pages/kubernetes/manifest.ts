@@ -13,6 +13,11 @@ export function isObjectName(name: string): boolean {
   return name.length <= 253 && DNS_NAME.test(name);
 }
 
+/** Reports whether an operator accepts the base URL of a vault. */
+export function isVaultUrl(text: string): boolean {
+  return /^https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?$/u.test(text) && !/\/v1\/?$/u.test(text);
+}
+
 /** Returns a name of an object for a name in the vault: `shop-db` for `prod/Shop DB`. */
 export function objectNameOf(name: string): string {
   const last = name.slice(name.lastIndexOf("/") + 1);

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { TextField } from "../../parts/field.tsx";
 import { Form, formText } from "../../parts/form.tsx";
 import { Disclosure } from "../../parts/disclosure.tsx";
@@ -19,8 +19,14 @@ import { metadataChoices, placeIn } from "./list-view.ts";
 import { AttributeFields, DescriptionField, ExpiryField } from "./metadata-fields.tsx";
 import { defaultMetadata, readMetadata } from "./read-metadata.ts";
 import { readSecretName } from "./secret-name.ts";
-import { useKnownSecrets, useSecrets } from "./secrets-context.ts";
-import { readValue, useValueInput, ValueField, type ValueInput } from "./value-field.tsx";
+import { useKnownSecrets, useSecrets, type Draft } from "./secrets-context.ts";
+import {
+  readValue,
+  unchangedValue,
+  useValueInput,
+  ValueField,
+  type ValueInput,
+} from "./value-field.tsx";
 
 /** Value of the button that keeps the form open. */
 const ANOTHER = "another";
@@ -54,22 +60,30 @@ interface Place {
 }
 
 /** Returns the place that the list showed last. */
-function usePlace(): Place {
+function usePlace(draft: Draft | undefined): Place {
   const secrets = useKnownSecrets();
   const { listQuery } = useSecrets();
   const [{ prefix, environment }] = useState(() => placeIn(listQuery.current));
   const [named, setNamed] = useState<string | undefined>(undefined);
   const chosen = named ?? environment;
-  const metadata = useMemo(
-    () => (chosen === "" ? defaultMetadata : { ...defaultMetadata, environment_type: chosen }),
-    [chosen],
-  );
+  const metadata = useMemo(() => {
+    if (draft) return { ...defaultMetadata, ...draft.metadata };
+    return chosen === "" ? defaultMetadata : { ...defaultMetadata, environment_type: chosen };
+  }, [chosen, draft]);
   const onName = (name: string): void => {
     const start = name.includes("/") ? name.slice(0, name.indexOf("/")) : "";
     const isKnown = metadataChoices(secrets, "environment_type").includes(start);
     setNamed(isKnown ? start : undefined);
   };
-  return { prefix, metadata, onName };
+  return { prefix: draft ? `${draft.key_name}-copy` : prefix, metadata, onName };
+}
+
+/** Returns the secret to copy, for the form that opens next and for no later one. */
+function useDraft(): Draft | undefined {
+  const { draft } = useSecrets();
+  const [taken] = useState(draft.current);
+  useEffect(() => void (draft.current = undefined), [draft]);
+  return taken;
 }
 
 /** Empties the form for another secret in the same folder, with the same metadata. */
@@ -89,18 +103,12 @@ function startAnother(form: HTMLFormElement, input: ValueInput): void {
   }
 }
 
-/** Creates a secret of a name that is not in use. */
-export function NewSecretForm(): VNode {
+/** Returns a function that creates a secret. @throws RequestError `name_taken` */
+function useCreation(): (secret: NewSecret) => Promise<void> {
   const client = useClient();
-  const finish = useFinish();
-  const toast = useToast();
-  const { list, listQuery } = useSecrets();
-  const place = usePlace();
-  const action = useAction();
-  const input = useValueInput();
-  const [taken, setTaken] = useState<string | undefined>(undefined);
+  const { list } = useSecrets();
   const { email } = client;
-  const create = async (secret: NewSecret): Promise<void> => {
+  return async (secret) => {
     const { key_name: name } = secret;
     const known = list.loaded.kind === "ready" ? list.loaded.value : [];
     // The value is not sent for a name that is known to be in use; the vault decides for the
@@ -111,6 +119,23 @@ export function NewSecretForm(): VNode {
       throw inUse ? nameTaken(name) : error;
     });
   };
+}
+
+/** Creates a secret of a name that is not in use. */
+export function NewSecretForm(): VNode {
+  const { email } = useClient();
+  const create = useCreation();
+  const finish = useFinish();
+  const toast = useToast();
+  const { list, listQuery } = useSecrets();
+  const draft = useDraft();
+  const place = usePlace(draft);
+  const action = useAction();
+  const input = useValueInput(
+    false,
+    draft && unchangedValue(`Value of ${draft.key_name}`, draft.key_value),
+  );
+  const [taken, setTaken] = useState<string | undefined>(undefined);
   const work = async (form: HTMLFormElement, button: string): Promise<void> => {
     setTaken(undefined);
     const secret = readSecret(form, input);
@@ -163,8 +188,8 @@ export function NewSecretForm(): VNode {
       <DescriptionField {...metadata} />
       <ExpiryField {...metadata} />
       <AttributeFields {...metadata} />
-      <Disclosure label="Custom metadata and automatic deletion">
-        <CustomMetadata initial={defaultMetadata} />
+      <Disclosure label="Custom metadata and automatic deletion" forced={draft !== undefined}>
+        <CustomMetadata initial={place.metadata} />
         <DelayFields failure={failure} />
       </Disclosure>
     </Form>

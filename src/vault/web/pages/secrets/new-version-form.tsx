@@ -18,6 +18,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
 import { lineEndOf } from "../../text/line-ends.ts";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
+import { DuplicateButton } from "./duplicate-button.tsx";
 import { Difference } from "./difference.tsx";
 
 interface NewVersionFormProps {
@@ -220,8 +221,11 @@ export function NewVersionSection({ secret, onChange }: NewVersionSectionProps):
             <Icon name="plus" />
             New version
           </button>
-          {secret.permission !== "W" && (
-            <ManifestButton subject={{ kind: "secrets", secrets: [secret] }} />
+          {secret.permission === "RW" && (
+            <>
+              <ManifestButton subject={{ kind: "secrets", secrets: [secret] }} />
+              <DuplicateButton secret={secret} />
+            </>
           )}
         </div>
         <FailureNote failure={action.failure} />

@@ -6,6 +6,7 @@ import { PageHeading } from "../../parts/page-heading.tsx";
 import { linkOf } from "../../routing/route.ts";
 import { useClient } from "../../session/client-context.ts";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
+import { DuplicateButton } from "./duplicate-button.tsx";
 import { MetadataSection } from "./metadata-section.tsx";
 import { NewVersionSection } from "./new-version-form.tsx";
 import { folderOf } from "./list-view.ts";
@@ -65,6 +66,7 @@ function SecretDetail({ versions, onChange }: SecretDetailProps): VNode {
       {secret.permission === "R" ? (
         <div class="buttons">
           <ManifestButton subject={{ kind: "secrets", secrets: [secret] }} />
+          <DuplicateButton secret={secret} />
         </div>
       ) : (
         <NewVersionSection secret={secret} onChange={onChange} />
