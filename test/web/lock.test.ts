@@ -64,14 +64,13 @@ describe("pages without use for 15 minutes", () => {
     await other.getByText("No files yet").waitFor();
     // The clock of both tabs.
     await page.clock.fastForward(10 * MINUTE);
-    const notified = page.evaluate(
-      () =>
-        new Promise<void>((resolve) => {
-          new BroadcastChannel("vaultsync-session").addEventListener("message", () => resolve());
-        }),
-    );
+    const notified = await page.evaluateHandle(() => ({
+      message: new Promise<void>((resolve) => {
+        new BroadcastChannel("vaultsync-session").addEventListener("message", () => resolve());
+      }),
+    }));
     await other.keyboard.press("Shift");
-    await notified;
+    await notified.evaluate(({ message }) => message);
     await page.clock.fastForward(10 * MINUTE);
     expect(await locked(page).count()).toBe(0);
     await page.clock.fastForward(16 * MINUTE);

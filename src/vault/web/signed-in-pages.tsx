@@ -7,7 +7,6 @@ import { useLoaded } from "./parts/loaded-view.tsx";
 import { FilesPage } from "./pages/files/files-page.tsx";
 import { UploadList } from "./pages/files/upload-list.tsx";
 import { useUploadQueue, UploadsProvider } from "./pages/files/use-upload-queue.ts";
-import { LazyConnectPage } from "./pages/kubernetes/lazy-pages.tsx";
 import { Keys } from "./pages/keys/keys.tsx";
 import { NewSecretPage } from "./pages/secrets/new-secret-page.tsx";
 import { SecretPage } from "./pages/secrets/secret-page.tsx";
@@ -39,6 +38,8 @@ function UnknownPage(): VNode {
 
 const loadApiTokenPage = async () =>
   (await import("./pages/api-token/api-token-page.tsx")).ApiTokenPage;
+const loadConnectPage = async () =>
+  (await import("./pages/api-token/connect-page.tsx")).ConnectPage;
 const loadAccountPage = async () =>
   (await import("./pages/account-settings/account-page.tsx")).AccountPage;
 
@@ -58,7 +59,7 @@ function Page({ route }: { readonly route: Route }): VNode {
     case "api-token":
       return <Lazy load={loadApiTokenPage} props={{}} />;
     case "connect":
-      return <LazyConnectPage />;
+      return <Lazy load={loadConnectPage} props={{}} />;
     case "account":
       return <Lazy load={loadAccountPage} props={{}} />;
     case "unknown":

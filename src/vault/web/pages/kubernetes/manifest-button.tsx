@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
-import { LazyManifestDialog } from "./lazy-pages.tsx";
+import { LazyManifestDialog } from "./lazy-manifest-dialog.tsx";
 import type { ManifestDialogProps } from "./manifest-dialog.tsx";
 
 interface ManifestButtonProps extends Pick<ManifestDialogProps, "subject"> {

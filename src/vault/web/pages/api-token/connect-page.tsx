@@ -23,7 +23,7 @@ import {
   isObjectName,
   isVaultUrl,
   type NewConnection,
-} from "./manifest.ts";
+} from "../kubernetes/manifest.ts";
 
 /** The operator refreshes its tokens long before they expire. */
 const TOKEN_HOURS = 24;
