@@ -60,6 +60,30 @@ const pictures: readonly Picture[] = [
     height: 760,
     shows: "Confirm your password",
   },
+  {
+    name: "web-kubernetes",
+    route: secret,
+    width: 1280,
+    height: 860,
+    shows: "Use in Kubernetes",
+    prepare: async (page) => {
+      await page.getByRole("button", { name: "Use in Kubernetes" }).click();
+      await page.getByLabel("Manifest").waitFor();
+    },
+  },
+  {
+    name: "web-connect",
+    route: "/connect",
+    width: 1280,
+    height: 740,
+    shows: "15 of 15 secrets",
+    colorScheme: "dark",
+    prepare: async (page) => {
+      await page.getByLabel("URL of the vault").fill("https://vault.example.com");
+      await page.getByLabel("What the cluster reads").selectOption("prod");
+      await page.getByLabel("URL of the vault").blur();
+    },
+  },
   { name: "web-phone", route: "/secrets", width: 360, height: 720, shows: "15 secrets" },
   // The last one: a page with typed text asks before it is left.
   {

@@ -82,6 +82,16 @@ test("a user changes the password and stays logged in", async () => {
   await page.getByText("No files yet").waitFor();
 });
 
+test("the form of a new password names the account, and change-password leads to it", async () => {
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await page.goto(`${vault.url}/.well-known/change-password`);
+  await page.getByRole("heading", { level: 1, name: "Account" }).waitFor();
+  await go("/account");
+  const form = page.locator("form", { has: page.getByLabel("Current password", { exact: true }) });
+  const name = form.locator('input[autocomplete="username"]');
+  expect(await name.inputValue()).toBe(ann);
+});
+
 test("a user blocks the sender of a secret and unblocks them on the account page", async () => {
   const { page, go } = await browser.visit(vault, { as: ann });
   await go(secretRoute(bob, "mail"));

@@ -218,3 +218,59 @@ describe("new secret page", () => {
     await page.getByRole("heading", { level: 1, name: "shop-db" }).waitFor();
   });
 });
+
+describe("form of a new secret", () => {
+  test("starts at the name, and takes the environment that the name begins with", async () => {
+    for (const environment_type of ["prod", "staging"])
+      await users.ann.call("protect", {
+        key_name: `${environment_type}/old`,
+        key_value: "v",
+        metadata: { environment_type, classification: "secret" },
+      });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/secrets");
+    await page.getByRole("link", { name: "New secret" }).click();
+    const name = page.getByLabel("Name", { exact: true });
+    await expect.poll(() => name.evaluate((field) => field.matches(":focus"))).toBe(true);
+    const environment = page.getByLabel("Environment");
+    await page.keyboard.type("prod/shop");
+    expect(await environment.inputValue()).toBe("prod");
+    await name.fill("staging/shop");
+    expect(await environment.inputValue()).toBe("staging");
+    const suggested = (field: string) =>
+      page
+        .getByLabel(field)
+        .evaluate((input) =>
+          input instanceof HTMLInputElement
+            ? [...(input.list?.options ?? [])].map(({ value }) => value)
+            : [],
+        );
+    expect(await suggested("Environment")).toEqual(["prod", "staging"]);
+    expect(await suggested("Classification")).toEqual(["secret"]);
+    await environment.fill("dev");
+    await name.fill("prod/shop");
+    expect(await environment.inputValue()).toBe("dev");
+  });
+
+  test("is empty again for another secret after the first one is stored", async () => {
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/new-secret");
+    const name = page.getByLabel("Name", { exact: true });
+    await name.fill("prod/first");
+    await page.getByLabel("Environment").fill("prod");
+    await page.getByLabel("Value", { exact: true }).fill("one");
+    await page.getByRole("button", { name: "Create and add another" }).click();
+    await page.getByRole("status").getByText("Created prod/first.").waitFor();
+    await expect.poll(() => name.evaluate((field) => field.matches(":focus"))).toBe(true);
+    expect(await name.inputValue()).toBe("prod/");
+    expect(await page.getByLabel("Value", { exact: true }).inputValue()).toBe("");
+    expect(await page.getByLabel("Environment").inputValue()).toBe("prod");
+    await name.fill("prod/second");
+    await page.getByLabel("Value", { exact: true }).fill("two");
+    await page.getByRole("button", { name: "Create secret" }).click();
+    await page.getByRole("heading", { level: 1, name: "prod/second" }).waitFor();
+    const { secrets } = (await users.ann.call("list_no_dup")).json();
+    expect(secrets).toMatchObject([{ key_name: "prod/first" }, { key_name: "prod/second" }]);
+    expect(secrets[1].metadata.environment_type).toBe("prod");
+  });
+});

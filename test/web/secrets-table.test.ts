@@ -146,7 +146,7 @@ describe("view of the list", () => {
       expect(await visited.getByLabel("Mine").isChecked()).toBe(true);
     }
     await page.getByLabel("Environment").selectOption("All environments");
-    await page.getByLabel("Folder").selectOption("prod/checkout");
+    await page.getByRole("navigation", { name: "Folders" }).getByRole("link").first().click();
     await page.getByText("1 to 29 of 29").waitFor();
     expect(await page.locator("tbody a").first().textContent()).toMatch(/^prod\/checkout\//u);
   });

@@ -251,7 +251,8 @@ function addErrorHandling(app: FastifyInstance, context: VaultContext): void {
       request,
       toServiceError(error),
     );
-    if (response.code === "internal" || error instanceof StoreUnavailableError) {
+    const left = error.code === "ERR_STREAM_PREMATURE_CLOSE" && request.raw.socket.destroyed;
+    if (!left && (response.code === "internal" || error instanceof StoreUnavailableError)) {
       logger.error(
         { requestId: request.id, operation: request.routeOptions.config.operation?.name, error },
         "request failed",

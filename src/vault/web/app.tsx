@@ -11,6 +11,7 @@ import { replaceRoute, navigate, useRoute } from "./routing/use-route.ts";
 import type { Session } from "./service/responses.ts";
 import type { VaultClient } from "./service/vault-client.ts";
 import { SendsEmailProvider } from "./parts/email-delivery.ts";
+import { useLock } from "./session/use-lock.ts";
 import { useSession, type SessionControl, announce } from "./session/use-session.ts";
 import { SignedInPages } from "./signed-in-pages.tsx";
 
@@ -85,8 +86,9 @@ function Content({
       return (
         <>
           <SignedInPages key={state.client.email} client={state.client} route={route} />
-          {state.ended && (
+          {state.paused !== undefined && (
             <LogInAgainDialog
+              reason={state.paused}
               email={state.client.email}
               onSession={control.start}
               onLeave={() => control.end()}
@@ -100,6 +102,7 @@ function Content({
 export function App(): VNode {
   const { route, leaving } = useRoute();
   const control = useSession();
+  useLock(control);
   const { state } = control;
   const signedIn = state.kind === "open" &&
     route.page !== "set-password" && {

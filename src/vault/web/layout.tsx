@@ -16,6 +16,7 @@ const areas: readonly (readonly [Area, string, IconName])[] = [
 ];
 
 function areaOf({ page }: Route): string {
+  if (page === "connect") return "api-token";
   return page === "secret" || page === "new-secret" ? "secrets" : page;
 }
 

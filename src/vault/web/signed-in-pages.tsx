@@ -2,15 +2,15 @@ import type { VNode } from "preact";
 import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
 import { Empty } from "./parts/notes.tsx";
 import { PageHeading } from "./parts/page-heading.tsx";
+import { Lazy } from "./parts/lazy.tsx";
 import { useLoaded } from "./parts/loaded-view.tsx";
-import { AccountPage } from "./pages/account-settings/account-page.tsx";
-import { ApiTokenPage } from "./pages/api-token/api-token-page.tsx";
 import { FilesPage } from "./pages/files/files-page.tsx";
 import { UploadList } from "./pages/files/upload-list.tsx";
 import { useUploadQueue, UploadsProvider } from "./pages/files/use-upload-queue.ts";
+import { Keys } from "./pages/keys/keys.tsx";
 import { NewSecretPage } from "./pages/secrets/new-secret-page.tsx";
 import { SecretPage } from "./pages/secrets/secret-page.tsx";
-import { SecretsProvider } from "./pages/secrets/secrets-context.ts";
+import { SecretsProvider, type Draft } from "./pages/secrets/secrets-context.ts";
 import { SecretsPage } from "./pages/secrets/secrets-page.tsx";
 import { TeamsPage } from "./pages/teams/teams-page.tsx";
 import { hrefOf, pageKey, type Route } from "./routing/route.ts";
@@ -36,6 +36,13 @@ function UnknownPage(): VNode {
   );
 }
 
+const loadApiTokenPage = async () =>
+  (await import("./pages/api-token/api-token-page.tsx")).ApiTokenPage;
+const loadConnectPage = async () =>
+  (await import("./pages/api-token/connect-page.tsx")).ConnectPage;
+const loadAccountPage = async () =>
+  (await import("./pages/account-settings/account-page.tsx")).AccountPage;
+
 /** A page that requires a login. A login page redirects to the list of secrets. */
 function Page({ route }: { readonly route: Route }): VNode {
   switch (route.page) {
@@ -50,9 +57,11 @@ function Page({ route }: { readonly route: Route }): VNode {
     case "teams":
       return <TeamsPage />;
     case "api-token":
-      return <ApiTokenPage />;
+      return <Lazy load={loadApiTokenPage} props={{}} />;
+    case "connect":
+      return <Lazy load={loadConnectPage} props={{}} />;
     case "account":
-      return <AccountPage />;
+      return <Lazy load={loadAccountPage} props={{}} />;
     case "unknown":
       return <UnknownPage />;
     case "login":
@@ -72,9 +81,10 @@ export function SignedInPages({
   readonly route: Route;
 }): VNode {
   const listQuery = useRef("");
+  const draft = useRef<Draft | undefined>(undefined);
   const list = useLoaded(useCallback(() => listSecrets(client), [client]));
   const { loaded, reload } = list;
-  const secrets = useMemo(() => ({ list: { loaded, reload }, listQuery }), [loaded, reload]);
+  const secrets = useMemo(() => ({ list: { loaded, reload }, listQuery, draft }), [loaded, reload]);
   const uploads = useUploadQueue(client);
   return (
     <ClientProvider value={client}>
@@ -82,6 +92,7 @@ export function SignedInPages({
         <UploadsProvider value={uploads}>
           {route.page !== "files" && <UploadList key={pageKey(route)} />}
           <Page key={pageKey(route)} route={route} />
+          <Keys route={route} />
         </UploadsProvider>
       </SecretsProvider>
     </ClientProvider>

@@ -76,6 +76,7 @@ const signedInPages: readonly PageUnderTest[] = [
   { route: "/files", shows: "2 versions", requiresLogin: true },
   { route: "/teams", shows: "Add members", requiresLogin: true },
   { route: "/api-token", shows: "Usage", requiresLogin: true },
+  { route: "/connect", shows: "Create a token for the cluster", requiresLogin: true },
   { route: "/account", shows: "Blocked senders", requiresLogin: true },
   { route: "/nowhere", shows: "This page does not exist", requiresLogin: true },
 ];

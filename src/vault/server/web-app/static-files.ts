@@ -9,6 +9,8 @@ import { packageRoot } from "../../../lib/package-version.ts";
 
 /** Output directory of `npm run build -- web`. */
 const builtDirectory = new URL("dist/web/", packageRoot);
+/** Ending of the file next to an asset that the build has compressed. */
+const BROTLI = ".br";
 const NOT_BUILT =
   "The web application is not built: run `npm run build -- web`, then restart the server.\n";
 
@@ -45,9 +47,17 @@ export async function staticFileRoutes(
   // threads of passwords and the audit log.
   const page = pageOf(".html", index);
   servePage(app, context, "/", () => page);
+  // Where password managers send users: https://w3c.github.io/webappsec-change-password-url/
+  app.get("/.well-known/change-password", async (_request, reply) =>
+    reply.headers(pageHeaders(context.appUrl())).redirect("/#/account"),
+  );
   const assets = new URL("assets/", directory);
-  for (const name of await readdir(assets)) {
-    const asset = pageOf(extname(name), await readFile(new URL(encodeURIComponent(name), assets)));
+  const names = await readdir(assets);
+  const read = (name: string): Promise<Buffer> =>
+    readFile(new URL(encodeURIComponent(name), assets));
+  for (const name of names.filter((each) => !each.endsWith(BROTLI))) {
+    const brotli = names.includes(name + BROTLI) ? await read(name + BROTLI) : undefined;
+    const asset = pageOf(extname(name), await read(name), brotli);
     // Names change with the content.
     servePage(app, context, `/assets/${name}`, () => asset, "public, max-age=31536000, immutable");
   }

@@ -6,6 +6,20 @@ export interface Column {
   readonly title: string;
   /** Shows the title to screen readers only. */
   readonly hidden?: true;
+  /** Direction of the rows by this column, unless they have another order. */
+  readonly sorted?: "ascending" | "descending" | undefined;
+  /** Orders the rows by this column, or in the other direction. */
+  readonly onSort?: () => void;
+}
+
+function Head({ column: { title, hidden, sorted, onSort } }: { readonly column: Column }): VNode {
+  if (hidden) return <span class="visually-hidden">{title}</span>;
+  if (!onSort) return <>{title}</>;
+  return (
+    <button class="sort" type="button" data-sorted={sorted} onClick={onSort}>
+      {title}
+    </button>
+  );
 }
 
 interface DataTableProps {
@@ -26,8 +40,13 @@ export function DataTable({ name, caption, columns, children }: DataTableProps):
       <thead>
         <tr>
           {columns.map((column) => (
-            <th key={column.name} scope="col" class={`${column.name}-cell`}>
-              {column.hidden ? <span class="visually-hidden">{column.title}</span> : column.title}
+            <th
+              key={column.name}
+              scope="col"
+              class={`${column.name}-cell`}
+              aria-sort={column.sorted}
+            >
+              <Head column={column} />
             </th>
           ))}
         </tr>

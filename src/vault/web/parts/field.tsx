@@ -1,5 +1,5 @@
 import { h, type ComponentChildren, type TargetedInputEvent, type VNode } from "preact";
-import { useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import type { RequestError } from "../service/request-error.ts";
 import { Icon } from "./icon.tsx";
 
@@ -73,6 +73,8 @@ interface InputProps {
   readonly step?: string;
   /** Id of a `<datalist>`. */
   readonly list?: string;
+  /** Takes the focus when the form appears, instead of the title of the page. */
+  readonly initialFocus?: boolean;
   readonly onInput?: (text: string) => void;
 }
 
@@ -90,15 +92,20 @@ export function TextField({
   type = "text",
   onInput,
   button,
+  initialFocus = false,
   ...input
 }: TextFieldProps): VNode {
+  const ref = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (initialFocus) ref.current?.focus();
+  }, [initialFocus]);
   const listener = onInput && {
     onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement>) =>
       onInput(currentTarget.value),
   };
   const control = (attributes: ControlAttributes): ComponentChildren => {
     // `h` instead of JSX, whose type for `<input>` needs a literal `type`.
-    const element = h("input", { ...input, ...listener, ...attributes, type });
+    const element = h("input", { ...input, ...listener, ...attributes, type, ref });
     if (!button) return element;
     return (
       <div class="input-row">
@@ -140,21 +147,31 @@ export function AreaField({
   return <Field label={label} name={name} hint={hint} failure={failure} control={control} />;
 }
 
+interface ChoiceProps {
+  readonly onChange?: (value: string) => void;
+  readonly children: ComponentChildren;
+}
+
 /** A select; `children` are its options. */
 export function ChoiceField({
   label,
   name,
   hint,
   failure,
+  onChange,
   children,
-}: FieldProps & { readonly children: ComponentChildren }): VNode {
+}: FieldProps & ChoiceProps): VNode {
   return (
     <Field
       label={label}
       name={name}
       hint={hint}
       failure={failure}
-      control={(attributes) => <select {...attributes}>{children}</select>}
+      control={(attributes) => (
+        <select onChange={(event) => onChange?.(event.currentTarget.value)} {...attributes}>
+          {children}
+        </select>
+      )}
     />
   );
 }

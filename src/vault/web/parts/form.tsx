@@ -20,8 +20,10 @@ interface FormProps {
   readonly submit: string;
   readonly icon?: IconName;
   readonly variant?: "primary" | "plain" | "danger";
-  /** Receives the form, to read its fields. */
-  readonly work: (form: HTMLFormElement) => Promise<void>;
+  /** Receives the form, to read its fields, and the value of the button that submits it. */
+  readonly work: (form: HTMLFormElement, button: string) => Promise<void>;
+  /** A further button that submits the form. */
+  readonly further?: { readonly label: string; readonly value: string };
   /** Adds a cancel button; in a dangerous form it has the initial focus. */
   readonly onCancel?: () => void;
   readonly cancel?: string;
@@ -87,6 +89,7 @@ export function Form({
   onCancel,
   cancel = "Cancel",
   onStop,
+  further,
   keepsText = true,
   children,
 }: FormProps): VNode {
@@ -96,9 +99,11 @@ export function Form({
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const form = event.currentTarget;
+    const { submitter } = event;
+    const button = submitter instanceof HTMLButtonElement ? submitter.value : "";
     void action.run(async () => {
       try {
-        await work(form);
+        await work(form, button);
       } catch (error) {
         // The note of this form is not in the page any more.
         if (keepsText && !isShown()) toast(toRequestError(error).message, "bad");
@@ -130,6 +135,11 @@ export function Form({
           {submit}
           {action.busy && <span class="spinner" />}
         </button>
+        {further && (
+          <button class="button" type="submit" value={further.value} aria-disabled={action.busy}>
+            {further.label}
+          </button>
+        )}
         {onCancel && (
           <button
             class="button"

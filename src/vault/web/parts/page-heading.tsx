@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useRef } from "preact/hooks";
+import { visibleText } from "../text/visible-text.ts";
 import { savedScroll } from "./scroll-position.ts";
 
 interface PageHeadingProps {
@@ -34,7 +35,7 @@ export function useTitleFocus(): () => void {
 export function PageHeading({ title, shown, children }: PageHeadingProps): VNode {
   const ref = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Vaultsync`;
+    document.title = `${visibleText(title)} · Vaultsync`;
   }, [title]);
   useEffect(() => {
     if (pagesShown++ === 0 || document.activeElement instanceof HTMLInputElement) return;

@@ -44,6 +44,25 @@ export function PasswordField({ label, ...input }: PasswordFieldProps): VNode {
   );
 }
 
+/**
+ * Names the account of a new password for password managers: they ignore hidden inputs. The page
+ * shows the address elsewhere.
+ */
+export function AccountName({ email }: { readonly email: string }): VNode {
+  return (
+    <span class="visually-hidden" aria-hidden="true">
+      <input
+        type="email"
+        name="email"
+        autocomplete="username"
+        readOnly
+        tabIndex={-1}
+        defaultValue={email}
+      />
+    </span>
+  );
+}
+
 interface NewPasswordFieldsProps {
   /** Name of the field in the request. */
   readonly name: string;

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { visibleParts } from "../text/visible-text.ts";
 import type { Timestamp as WireTimestamp, Permission } from "../../../protocol/responses.ts";
 import { browserClock } from "../service/browser-clock.ts";
-import { exactTime, relativeTime } from "../text/timestamp-text.ts";
+import { exactTime, relativeTime, shortRelativeTime } from "../text/timestamp-text.ts";
 
 /**
  * A name of a user's choice: kept apart from the direction of the text around it, with runs of
@@ -24,11 +24,17 @@ export function NameText({ name }: { readonly name: string }): VNode {
   );
 }
 
+interface TimestampProps {
+  readonly at: WireTimestamp;
+  /** Abbreviates the unit. */
+  readonly short?: boolean;
+}
+
 /** Shows a timestamp relative to now, with the exact time as its title. */
-export function Timestamp({ at }: { readonly at: WireTimestamp }): VNode {
+export function Timestamp({ at, short = false }: TimestampProps): VNode {
   return (
     <time dateTime={String(at)} title={exactTime(at)}>
-      {relativeTime(at, browserClock.now())}
+      {(short ? shortRelativeTime : relativeTime)(at, browserClock.now())}
     </time>
   );
 }

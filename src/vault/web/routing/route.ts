@@ -11,6 +11,7 @@ export type Route =
         | "new-secret"
         | "teams"
         | "api-token"
+        | "connect"
         | "account"
         | "unknown";
     }
@@ -28,6 +29,7 @@ const plainPages = [
   "new-secret",
   "teams",
   "api-token",
+  "connect",
   "account",
 ] as const;
 

@@ -11,7 +11,7 @@ import type { VaultClient } from "./vault-client.ts";
 const fileList = shape<{ files: readonly FileRecord[] }>({ files: listOf(isFileRecord) });
 
 export async function listFiles(client: VaultClient): Promise<readonly FileRecord[]> {
-  return (await client.call("list_file", {}, fileList)).files;
+  return (await client.list("list_file", fileList)).files;
 }
 
 /** Fetches the bytes of one version. The browser keeps a large blob on disk. */

@@ -5,17 +5,24 @@ import type { Guard } from "./shape.ts";
 
 /**
  * Posts JSON to the vault that served this page, with the session cookie. The whole body of the
- * response has arrived.
+ * response has arrived. With `knownTag`, the response has status 304 and no body when the content
+ * still has this tag.
  * @throws RequestError for an error response, without a response, and `timed_out` when the response
  * takes too long
  */
-export async function post(path: string, body: object, csrfToken?: string): Promise<Response> {
+export async function post(
+  path: string,
+  body: object,
+  csrfToken?: string,
+  knownTag?: string,
+): Promise<Response> {
   const request: RequestInit = {
     method: "POST",
     credentials: "same-origin",
     headers: {
       "content-type": "application/json",
       ...(csrfToken !== undefined && { [CSRF_HEADER]: csrfToken }),
+      ...(knownTag !== undefined && { "if-none-match": knownTag }),
     },
     body: JSON.stringify(body),
   };
@@ -24,7 +31,7 @@ export async function post(path: string, body: object, csrfToken?: string): Prom
       throw error instanceof RequestError ? error : unreachable();
     },
   );
-  if (!response.ok) {
+  if (!response.ok && response.status !== 304) {
     throw errorFromBody(
       response.status,
       await response.text(),

@@ -54,7 +54,7 @@ export async function withDeadline(
   };
   const response = await limited(send(abort.signal));
   const reader = response.body?.getReader();
-  if (!reader) return response;
+  if (!reader || response.status === 304) return response;
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for (;;) {
     const { done, value } = await limited(reader.read());

@@ -53,7 +53,7 @@ function addressed(grantee: Grantee): object {
 }
 
 export async function listSecrets(client: VaultClient): Promise<readonly SecretRecord[]> {
-  return (await client.call("list_no_dup", {}, secretList)).secrets;
+  return (await client.list("list_no_dup", secretList)).secrets;
 }
 
 /**

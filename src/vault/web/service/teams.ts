@@ -7,7 +7,7 @@ const teamList = shape<{ teams: readonly TeamRecord[] }>({ teams: listOf(isTeamR
 
 /** Returns the teams of the user. */
 export async function listTeams(client: VaultClient): Promise<readonly TeamRecord[]> {
-  return (await client.call("team_list", {}, teamList)).teams;
+  return (await client.list("team_list", teamList)).teams;
 }
 
 /**

@@ -14,6 +14,8 @@ export class VaultClient {
   readonly email: string;
   #csrfToken: string;
   readonly #logInAgain: () => Promise<boolean>;
+  /** The last response of each list, with its entity tag. */
+  readonly #lists = new Map<JsonOperation, { readonly etag: string; readonly body: unknown }>();
 
   /** @param logInAgain resolves to whether the same user has logged in */
   constructor(session: Session, logInAgain: () => Promise<boolean>) {
@@ -41,6 +43,24 @@ export class VaultClient {
       await this.open(operationPath[operation], { email: this.email, ...body }),
       guard,
     );
+  }
+
+  /**
+   * Runs an operation that lists what the user has. A list that has not changed is not sent again,
+   * and the same object is returned.
+   * @throws RequestError
+   */
+  async list<T>(operation: JsonOperation, guard: Guard<T>): Promise<T> {
+    const path = operationPath[operation];
+    const known = this.#lists.get(operation);
+    const response = await this.guarded(() =>
+      post(path, { email: this.email }, this.#csrfToken, known?.etag),
+    );
+    if (response.status === 304 && known && guard(known.body)) return known.body;
+    const body = await readJson(response, guard);
+    const etag = response.headers.get("etag");
+    if (etag !== null) this.#lists.set(operation, { etag, body });
+    return body;
   }
 
   /** Posts within the session and returns the raw response. @throws RequestError */

@@ -7,8 +7,11 @@ export type SessionState =
   | { readonly kind: "checking" }
   | { readonly kind: "unknown"; readonly failure: RequestError }
   | { readonly kind: "none"; readonly notice?: string }
-  /** `ended` while the pages stay and their requests wait for a new login. */
-  | { readonly kind: "open"; readonly client: VaultClient; readonly ended: boolean };
+  /** `paused` while the pages stay and their requests wait for a new login. */
+  | { readonly kind: "open"; readonly client: VaultClient; readonly paused?: Pause };
+
+/** Reason for a new login: the session has ended, or the pages were not used. */
+export type Pause = "ended" | "locked";
 
 /** Keeps the client of the open pages, and their requests while these wait for a new login. */
 export class SessionKeeper {
@@ -38,7 +41,14 @@ export class SessionKeeper {
     }
     this.#client.adopt(session);
     this.#resume(true);
-    this.#show({ kind: "open", client: this.#client, ended: false });
+    this.#show({ kind: "open", client: this.#client });
+  }
+
+  /** Keeps the pages, and their requests from now on, until the same user logs in. */
+  pause(reason: Pause): void {
+    if (!this.#client || this.#waiting) return;
+    this.#waiting = Promise.withResolvers<boolean>();
+    this.#show({ kind: "open", client: this.#client, paused: reason });
   }
 
   /** Closes the pages; their waiting requests fail. */
@@ -50,16 +60,15 @@ export class SessionKeeper {
 
   #open(session: Session): void {
     const client: VaultClient = new VaultClient(session, () => this.#newLogin(client));
-    this.close({ kind: "open", client, ended: false });
+    this.close({ kind: "open", client });
     this.#client = client;
   }
 
   /** Asks for a login and resolves to whether the same user logged in. */
   async #newLogin(client: VaultClient): Promise<boolean> {
     if (this.#client !== client) return false;
-    this.#waiting ??= Promise.withResolvers<boolean>();
-    this.#show({ kind: "open", client, ended: true });
-    return this.#waiting.promise;
+    this.pause("ended");
+    return this.#waiting?.promise ?? false;
   }
 
   #resume(loggedIn: boolean): void {

@@ -3,10 +3,12 @@ import type { SignUpMode } from "../../../protocol/schemas/session.ts";
 import { currentSession } from "../service/account.ts";
 import type { Session } from "../service/responses.ts";
 import { toRequestError } from "../service/request-error.ts";
-import { SessionKeeper, type SessionState } from "./session-keeper.ts";
+import { SessionKeeper, type Pause, type SessionState } from "./session-keeper.ts";
 
 /** Change of the session that the tabs of a browser share. */
-type SessionChange = "logged-in" | "logged-out";
+type SessionChange = "logged-in" | "logged-out" | "locked" | "used";
+
+const changes: readonly unknown[] = ["logged-in", "logged-out", "locked", "used"];
 
 const channel = new BroadcastChannel("vaultsync-session");
 
@@ -16,10 +18,14 @@ export function announce(change: SessionChange): void {
   channel.postMessage(change);
 }
 
+function isChange(data: unknown): data is SessionChange {
+  return changes.includes(data);
+}
+
 /** Calls `notify` for the changes of other tabs. Returns a function that ends it. */
-function followOtherTabs(notify: (change: SessionChange) => void): () => void {
+export function followOtherTabs(notify: (change: SessionChange) => void): () => void {
   const listen = ({ data }: MessageEvent<unknown>): void => {
-    if (data === "logged-in" || data === "logged-out") notify(data);
+    if (isChange(data)) notify(data);
   };
   channel.addEventListener("message", listen);
   return () => channel.removeEventListener("message", listen);
@@ -31,6 +37,8 @@ export interface SessionControl {
   readonly signUp: SignUpMode;
   readonly sendsEmail: boolean;
   readonly check: () => void;
+  /** Keeps the pages until the same user logs in again. */
+  readonly pause: (reason: Pause) => void;
   /** Starts a session after a login in this tab. */
   readonly start: (session: Session) => void;
   /** Closes the pages. `notice` is shown on the login page. */
@@ -57,6 +65,7 @@ export function useSession(): SessionControl {
     },
     [keeper],
   );
+  const pause = useCallback((reason: Pause) => keeper.pause(reason), [keeper]);
   const check = useCallback(() => {
     keeper.close({ kind: "checking" });
     currentSession().then(
@@ -77,6 +86,8 @@ export function useSession(): SessionControl {
           end("You logged out in another tab.");
           return;
         }
+        if (change === "locked") keeper.pause("locked");
+        if (change !== "logged-in") return;
         currentSession().then(
           ({ session }) => {
             if (session && keeper.accepts(session)) keeper.adopt(session);
@@ -88,7 +99,7 @@ export function useSession(): SessionControl {
     [keeper, end],
   );
   return useMemo(
-    () => ({ state, signUp, sendsEmail, check, start, end }),
-    [state, signUp, sendsEmail, check, start, end],
+    () => ({ state, signUp, sendsEmail, check, pause, start, end }),
+    [state, signUp, sendsEmail, check, pause, start, end],
   );
 }

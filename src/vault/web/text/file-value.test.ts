@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fileValue } from "./file-value.ts";
+import { fileBytes, fileValue } from "./file-value.ts";
 
 test.each(["", "one\r\ntwo\n", "\uFEFFwith a mark", "nul \0 and 💚"])(
   "text %j keeps its bytes",
@@ -12,3 +12,14 @@ test("other bytes become Base64", () => {
   const bytes = Uint8Array.of(0, 0xff, 0xfe, 0x80, 10);
   expect(fileValue(bytes)).toEqual({ text: "AP/+gAo=", format: "base64" });
 });
+
+test("the bytes of a file that is no text are those that became Base64", () => {
+  expect(fileBytes("AP/+gAo=")).toEqual(Uint8Array.of(0, 0xff, 0xfe, 0x80, 10));
+});
+
+test.each(["", "plain text", "aGVsbG8=", "AP/+gAo", "AP/+gAp=", "====", "AP-+gAo="])(
+  "%j is no file that became Base64",
+  (value) => {
+    expect(fileBytes(value)).toBeUndefined();
+  },
+);

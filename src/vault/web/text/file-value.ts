@@ -8,6 +8,19 @@ export interface FileValue {
   readonly format: "text" | "base64";
 }
 
+const BASE64 = /^[\w+/]+={0,2}$/u;
+
+/** Returns the bytes of a value that is Base64 of a file that is no text, as `fileValue` makes it. */
+export function fileBytes(value: string): Uint8Array<ArrayBuffer> | undefined {
+  if (value.length % 4 !== 0 || !BASE64.test(value)) return undefined;
+  try {
+    const bytes = Uint8Array.from(atob(value), (character) => character.charCodeAt(0));
+    return fileValue(bytes).text === value ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the value for these bytes. */
 export function fileValue(bytes: Uint8Array): FileValue {
   try {

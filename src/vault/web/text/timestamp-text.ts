@@ -1,6 +1,7 @@
 import type { Timestamp } from "../../../protocol/responses.ts";
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+const short = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "short" });
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
 
 const clockTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
@@ -21,18 +22,33 @@ export function millisecondsOf(timestamp: Timestamp): number {
   return typeof timestamp === "number" ? timestamp : Date.parse(timestamp);
 }
 
+/** Returns `in 3 days`, `2 hours ago` or `just now`. */
+export function relativeTime(timestamp: Timestamp, now: number): string {
+  return formatDistance(relative, timestamp, now);
+}
+
+/** Returns `in 3 min.` or `2 hr. ago`, for a narrow column. */
+export function shortRelativeTime(timestamp: Timestamp, now: number): string {
+  return formatDistance(short, timestamp, now);
+}
+
 /**
- * Returns `in 3 days`, `2 hours ago` or `just now`. Uses months from two months on, because days
+ * Uses months from two months on, because days
  * are more precise until then.
  */
-export function relativeTime(timestamp: Timestamp, now: number): string {
+function formatDistance(
+  format: Intl.RelativeTimeFormat,
+  timestamp: Timestamp,
+  now: number,
+): string {
   const distance = millisecondsOf(timestamp) - now;
   const step = steps.find(
     ([unit, length]) => Math.abs(distance) >= (unit === "month" ? 2 * length : length),
   );
-  if (!step) return distance > 0 ? "in less than a minute" : "just now";
+  if (!step && distance <= 0) return "just now";
+  if (!step) return format === short ? "in < 1 min." : "in less than a minute";
   const [unit, length] = step;
-  return relative.format(Math.round(distance / length), unit);
+  return format.format(Math.round(distance / length), unit);
 }
 
 /** Formats a time for a `datetime-local` field, in the time zone of the browser. */

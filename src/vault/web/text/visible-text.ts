@@ -22,6 +22,22 @@ export function firstHidden(text: string): string | undefined {
   return found ? codeOf(found[0]) : undefined;
 }
 
+/** Returns a text in which each character that cannot be seen is named. */
+export function visibleText(text: string): string {
+  return visibleParts(text)
+    .map((part) => part.text)
+    .join("");
+}
+
+const STRONG = /\p{L}/u;
+const RIGHT_TO_LEFT =
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
+
+/** Returns the direction that `dir="auto"` finds in the text of an element. */
+export function directionOf(text: string): "ltr" | "rtl" {
+  return RIGHT_TO_LEFT.test(STRONG.exec(text)?.[0] ?? "") ? "rtl" : "ltr";
+}
+
 /**
  * Splits a text to show characters that cannot be seen, and spaces at its ends, as what they are.
  */

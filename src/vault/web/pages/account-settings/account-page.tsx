@@ -8,7 +8,12 @@ import { useClient } from "../../session/client-context.ts";
 import { BlockedSendersSection } from "./blocked-senders-section.tsx";
 import { CredentialsSection } from "./credentials-section.tsx";
 import { Form, formText } from "../../parts/form.tsx";
-import { PasswordField, NewPasswordFields, readNewPassword } from "../../parts/password-field.tsx";
+import {
+  AccountName,
+  PasswordField,
+  NewPasswordFields,
+  readNewPassword,
+} from "../../parts/password-field.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 
@@ -34,6 +39,7 @@ function PasswordSection({ onChanged }: { readonly onChanged: () => Promise<void
         {sendsEmail && " You receive an email about it."}
       </p>
       <Form action={action} submit="Change password" variant="plain" work={work}>
+        <AccountName email={client.email} />
         <PasswordField
           label="Current password"
           name="password"

@@ -9,27 +9,43 @@ import type { Session } from "../../service/responses.ts";
 import type { SignUpMode } from "../../../../protocol/schemas/session.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { hrefOf } from "../../routing/route.ts";
+import type { Pause } from "../../session/session-keeper.ts";
 import { AccountCard } from "./account-card.tsx";
 
 interface LogInAgainDialogProps {
+  readonly reason: Pause;
   readonly email: string;
   readonly onSession: (session: Session) => void;
   /** Closes the pages. */
   readonly onLeave: () => void;
 }
 
+const pauses: Readonly<Record<Pause, { readonly title: string; readonly text: string }>> = {
+  ended: { title: "Your session has ended", text: "Log in again to continue." },
+  locked: {
+    title: "Locked",
+    text: "These pages were not used for 15 minutes, so you were logged out. Log in to continue.",
+  },
+};
+
 /**
  * Login over a page whose session has ended. The page stays behind the dialog with the typed text,
  * and then continues.
  */
-export function LogInAgainDialog({ email, onSession, onLeave }: LogInAgainDialogProps): VNode {
+export function LogInAgainDialog({
+  reason,
+  email,
+  onSession,
+  onLeave,
+}: LogInAgainDialogProps): VNode {
+  const { title, text } = pauses[reason];
   const action = useAction();
   const work = async (form: HTMLFormElement): Promise<void> =>
     onSession(await logIn(email, formText(form, "password")));
   return (
-    <DialogFrame title="Your session has ended" onEscape={() => undefined} veiled>
+    <DialogFrame title={title} onEscape={() => undefined} veiled>
       <div class="form">
-        <p>Log in again to continue. What you entered on this page is still there.</p>
+        <p>{text} What you entered on this page is still there.</p>
         <Form action={action} submit="Log in" work={work} keepsText={false}>
           <TextField
             label="Email address"

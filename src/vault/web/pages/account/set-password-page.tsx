@@ -3,7 +3,7 @@ import { useCallback } from "preact/hooks";
 import { Form } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
-import { NewPasswordFields, readNewPassword } from "../../parts/password-field.tsx";
+import { AccountName, NewPasswordFields, readNewPassword } from "../../parts/password-field.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { readConfirmation, setPassword, type Confirmation } from "../../service/account.ts";
@@ -69,17 +69,7 @@ function PasswordForm({
         It replaces the current one, if any. Your other sessions and your API tokens end.
       </p>
       <Form action={action} submit="Set password and log in" work={work}>
-        {/* For password managers: they ignore hidden inputs. The note shows the whole address. */}
-        <input
-          class="visually-hidden"
-          type="email"
-          name="email"
-          autocomplete="username"
-          readOnly
-          tabIndex={-1}
-          aria-hidden="true"
-          value={email}
-        />
+        <AccountName email={email} />
         <label class="check">
           <input type="checkbox" name="own" required />
           <span>This is my email address</span>

@@ -7,6 +7,7 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Timestamp } from "../../parts/value-text.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
+import { hrefOf } from "../../routing/route.ts";
 import { useLoaded } from "../../parts/loaded-view.tsx";
 import { listCredentials } from "../../service/account-settings.ts";
 import { useClient } from "../../session/client-context.ts";
@@ -118,7 +119,12 @@ export function ApiTokenPage(): VNode {
   };
   return (
     <>
-      <PageHeading title="API tokens" />
+      <PageHeading title="API tokens">
+        <a class="button" href={hrefOf({ page: "connect" })}>
+          <Icon name="terminal" />
+          Connect a cluster
+        </a>
+      </PageHeading>
       <div class="columns">
         <div class="stack">
           {issued ? (

@@ -3,27 +3,9 @@ import { Icon } from "../../parts/icon.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { toRequestError } from "../../service/request-error.ts";
 import { useAction } from "../../parts/use-action.ts";
-import { browserClock } from "../../service/browser-clock.ts";
+import { savedText, saveBlob } from "../../parts/save-blob.ts";
 import { downloadFile } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
-
-/** Saves a blob as a download of the browser. */
-function saveBlob(blob: Blob, filename: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = filename;
-  link.click();
-  // The browser has started to read the blob by then.
-  browserClock.after(10_000, () => URL.revokeObjectURL(url));
-}
-
-/** Browsers save no file with a leading dot, so `.env` becomes `env`. */
-function savedText(what: string, filename: string): string {
-  return filename.startsWith(".")
-    ? `Downloaded ${what}. The browser may save it without the leading dot: rename it.`
-    : `Downloaded ${what}.`;
-}
 
 interface DownloadButtonProps {
   readonly filename: string;

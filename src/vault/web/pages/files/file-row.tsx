@@ -3,6 +3,7 @@ import type { FileRecord } from "../../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Timestamp } from "../../parts/value-text.tsx";
 import { sizeText } from "../../text/size-text.ts";
+import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { DownloadButton } from "./download-button.tsx";
 import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
@@ -14,42 +15,48 @@ interface FileVersionsProps {
 }
 
 /** Versions of a file, newest first, with their digests. */
-function FileVersions({ file: { filename, versions }, onDelete }: FileVersionsProps): VNode {
+function FileVersions({ file, onDelete }: FileVersionsProps): VNode {
+  const { filename, versions } = file;
   return (
-    <ul class="file-versions" aria-label={`Versions of ${filename}`}>
-      {versions.toReversed().map(({ version, size, sha256, created_at: createdAt }) => (
-        <li key={version} class="file-version">
-          <p>
-            <strong>Version {version}</strong>{" "}
-            <span class="quiet">
-              {sizeText(size)}, <Timestamp at={createdAt} />
-            </span>
-          </p>
-          <p class="digest">
-            <abbr title="SHA-256 digest of the content">sha256</abbr>{" "}
-            <code title={sha256}>{sha256.slice(0, 12)}…</code>
-            <CopyButton what={`sha256 of version ${version}`} text={sha256} compact />
-          </p>
-          <div class="buttons">
-            <DownloadButton
-              filename={filename}
-              version={version}
-              label={`Download version ${version} of ${filename}`}
-            />
-            {versions.length > 1 && (
-              <button
-                class="button"
-                type="button"
-                aria-label={`Delete version ${version} of ${filename}`}
-                onClick={() => onDelete(version)}
-              >
-                Delete version
-              </button>
-            )}
-          </div>
-        </li>
-      ))}
-    </ul>
+    <div class="stack">
+      <div class="buttons">
+        <ManifestButton subject={{ kind: "file", file }} label={`Use in Kubernetes: ${filename}`} />
+      </div>
+      <ul class="file-versions" aria-label={`Versions of ${filename}`}>
+        {versions.toReversed().map(({ version, size, sha256, created_at: createdAt }) => (
+          <li key={version} class="file-version">
+            <p>
+              <strong>Version {version}</strong>{" "}
+              <span class="quiet">
+                {sizeText(size)}, <Timestamp at={createdAt} />
+              </span>
+            </p>
+            <p class="digest">
+              <abbr title="SHA-256 digest of the content">sha256</abbr>{" "}
+              <code title={sha256}>{sha256.slice(0, 12)}…</code>
+              <CopyButton what={`sha256 of version ${version}`} text={sha256} compact />
+            </p>
+            <div class="buttons">
+              <DownloadButton
+                filename={filename}
+                version={version}
+                label={`Download version ${version} of ${filename}`}
+              />
+              {versions.length > 1 && (
+                <button
+                  class="button"
+                  type="button"
+                  aria-label={`Delete version ${version} of ${filename}`}
+                  onClick={() => onDelete(version)}
+                >
+                  Delete version
+                </button>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

@@ -26,7 +26,7 @@ export function Deadlines({ secret }: { readonly secret: SecretRecord }): VNode 
       {!secret.expired && !deadline && <Timestamp at={secret.expires_at} />}
       {deadline && (
         <span class="badge warn">
-          Deleted <Timestamp at={secret.delete_at} />
+          Deleted <Timestamp at={secret.delete_at} short />
         </span>
       )}
     </>

@@ -15,6 +15,7 @@ import { parseEnvFile } from "../../text/env-file.ts";
 import { DescriptionField, EnvironmentField, ExpiryField } from "./metadata-fields.tsx";
 import { defaultMetadata, readMetadata } from "./read-metadata.ts";
 import { nameProblem } from "./secret-name.ts";
+import { placeIn } from "./list-view.ts";
 import { useSecrets } from "./secrets-context.ts";
 
 /** A variable of the text as the secret that it becomes, unless there is a problem. */
@@ -121,7 +122,9 @@ export function ImportForm(): VNode {
   const stop = useStop();
   const action = useAction();
   const [text, setText] = useState("");
-  const [prefix, setPrefix] = useState("");
+  const { listQuery } = useSecrets();
+  const [start] = useState(() => placeIn(listQuery.current).prefix);
+  const [prefix, setPrefix] = useState(start);
   const { planned, unreadable, wanted, create } = useImport(text, prefix);
   const work = async (form: HTMLFormElement): Promise<void> => {
     const { metadata } = readMetadata(form, defaultMetadata);
@@ -137,7 +140,7 @@ export function ImportForm(): VNode {
       submit={submit}
       icon="key"
       work={work}
-      onCancel={() => navigate({ page: "secrets" })}
+      onCancel={() => navigate({ page: "secrets", query: listQuery.current })}
       onStop={stop.stop}
     >
       <AreaField
@@ -151,6 +154,7 @@ export function ImportForm(): VNode {
       <TextField
         label="Prefix of the names"
         name="prefix"
+        defaultValue={start}
         placeholder="none, for example shop/"
         autocomplete="off"
         spellcheck={false}

@@ -1,6 +1,13 @@
 import type { VNode } from "preact";
 import { SearchField, SelectField } from "../../parts/field.tsx";
-import { orders, type Kind, type ListView, type Order } from "./list-view.ts";
+import {
+  expiries,
+  orders,
+  type Expiry,
+  type Kind,
+  type ListView,
+  type Order,
+} from "./list-view.ts";
 
 const kindLabels: readonly (readonly [Kind, string])[] = [
   ["all", "All"],
@@ -16,19 +23,24 @@ const orderLabels: Readonly<Record<Order, string>> = {
   owner: "Sort by owner",
 };
 
+const expiryLabels: Readonly<Record<Expiry, string>> = {
+  "": "Any expiry",
+  expired: "Expired",
+  soon: "Expires in 14 days",
+};
+
 interface ListToolbarProps {
   readonly view: ListView;
   readonly environments: readonly string[];
-  readonly folders: readonly string[];
   readonly onView: (view: ListView) => void;
 }
 
 /**
  * Search and filters. Each change returns to the first page. A filter without a choice is omitted.
  */
-export function ListToolbar({ view, environments, folders, onView }: ListToolbarProps): VNode {
+export function ListToolbar({ view, environments, onView }: ListToolbarProps): VNode {
   const change = (changes: Partial<ListView>): void => onView({ ...view, page: 0, ...changes });
-  const { search, kind, environment, folder } = view;
+  const { search, kind, environment, expiry } = view;
   return (
     <search class="toolbar">
       <SearchField
@@ -61,15 +73,13 @@ export function ListToolbar({ view, environments, folders, onView }: ListToolbar
           onChoice={(choice) => change({ environment: choice })}
         />
       )}
-      {(folders.length > 0 || folder !== "") && (
-        <SelectField
-          label="Folder"
-          value={folder}
-          choices={["", ...folders]}
-          labelOf={(choice) => choice || "All folders"}
-          onChoice={(choice) => change({ folder: choice })}
-        />
-      )}
+      <SelectField
+        label="Expiry"
+        value={expiry}
+        choices={expiries}
+        labelOf={(choice) => expiryLabels[choice]}
+        onChoice={(choice) => change({ expiry: choice })}
+      />
     </search>
   );
 }
@@ -81,7 +91,7 @@ export function OrderField({ view, onView }: Pick<ListToolbarProps, "view" | "on
       value={view.order}
       choices={orders}
       labelOf={(choice) => orderLabels[choice]}
-      onChoice={(order) => onView({ ...view, page: 0, order })}
+      onChoice={(order) => onView({ ...view, page: 0, order, reversed: false })}
     />
   );
 }

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import {
-  filtersOf,
   firstView,
+  foldersIn,
+  metadataChoices,
+  pathsTo,
   selectSecrets,
   type ListView,
   parseView,
@@ -10,6 +12,7 @@ import {
 } from "./list-view.ts";
 
 const me = "ann@example.com";
+const NOW = Date.parse("2026-11-20T10:00:00.000Z");
 
 function secret(key_name: string, more: Partial<SecretRecord> = {}): SecretRecord {
   return {
@@ -36,7 +39,7 @@ const list = [
 ];
 
 function names(view: Partial<ListView>): string[] {
-  return selectSecrets(list, { ...firstView, ...view }, me).map(({ key_name }) => key_name);
+  return selectSecrets(list, { ...firstView, ...view }, me, NOW).map(({ key_name }) => key_name);
 }
 
 describe("the list of secrets", () => {
@@ -76,28 +79,47 @@ describe("the list of secrets", () => {
       (name) => secret(name),
     );
     const within = (folder: string) =>
-      selectSecrets(inFolders, { ...firstView, folder }, me).map(({ key_name }) => key_name);
+      selectSecrets(inFolders, { ...firstView, folder }, me, NOW).map(({ key_name }) => key_name);
     expect(names({ environment: "prod" })).toEqual(["shop-db"]);
     expect(within("prod")).toEqual(["prod/checkout/db", "prod/checkout/eu/db", "prod/db"]);
     expect(within("prod/checkout")).toEqual(["prod/checkout/db", "prod/checkout/eu/db"]);
-    expect(filtersOf([...list, ...inFolders])).toEqual({
-      environments: ["dev", "prod"],
-      folders: ["prod", "prod/checkout"],
-    });
+    expect(metadataChoices(list, "environment_type")).toEqual(["dev", "prod"]);
+    expect(foldersIn(inFolders, "")).toEqual([{ name: "prod", path: "prod", count: 3 }]);
+    expect(foldersIn(inFolders, "prod")).toEqual([
+      { name: "checkout", path: "prod/checkout", count: 2 },
+    ]);
+    expect(foldersIn(inFolders, "prod/checkout/eu")).toEqual([]);
+    expect(pathsTo("prod/checkout")).toEqual(["prod", "prod/checkout"]);
   });
 
-  test("offers at most 200 folders, those with the most secrets", () => {
+  test("shows no folder without a name, and at most 200, those with the most secrets", () => {
     const received = Array.from({ length: 1_000 }, (_, index) => secret(`${index}/a/a/a/x`));
-    const { folders } = filtersOf([...received, secret("own/one"), secret("own/two")]);
+    const folders = foldersIn(
+      [...received, secret("own/one"), secret("own/two"), secret("/x")],
+      "",
+    );
     expect(folders.length).toBe(200);
-    expect(folders.includes("own")).toBe(true);
+    expect(folders).toContainEqual({ name: "own", path: "own", count: 2 });
+  });
+
+  test("can be reversed, and narrowed to what has expired or expires in 14 days", () => {
+    const expiring = [
+      secret("past", { expired: true, expires_at: "2026-11-19T10:00:00.000Z" }),
+      secret("soon", { expires_at: "2026-12-04T10:00:00.000Z" }),
+      secret("later", { expires_at: "2026-12-04T10:00:00.001Z" }),
+    ];
+    const having = (view: Partial<ListView>) =>
+      selectSecrets(expiring, { ...firstView, ...view }, me, NOW).map(({ key_name }) => key_name);
+    expect(having({ expiry: "expired" })).toEqual(["past"]);
+    expect(having({ expiry: "soon" })).toEqual(["soon"]);
+    expect(having({ order: "expires", reversed: true })).toEqual(["later", "soon", "past"]);
   });
 });
 
 test.each<Partial<ListView>>([
   {},
   { search: "a&b=c 50 % #", kind: "given", order: "expires", page: 3 },
-  { environment: "prod", folder: "prod/check out" },
+  { environment: "prod", folder: "prod/check out", expiry: "soon", reversed: true },
 ])("the view %j is restored from its address", (changes) => {
   const view = { ...firstView, ...changes };
   expect(parseView(viewQuery(view))).toEqual(view);
@@ -107,9 +129,11 @@ test("the first view needs no query", () => {
   expect(viewQuery(firstView)).toBe("");
 });
 
-test.each(["kind=theirs&order=size&page=-1", "page=1.5", "page=x", "unknown=1"])(
-  "of %s only what is valid counts",
-  (query) => {
-    expect(parseView(query)).toEqual(firstView);
-  },
-);
+test.each([
+  "kind=theirs&order=size&page=-1&expiry=now&reversed=no",
+  "page=1.5",
+  "page=x",
+  "unknown=1",
+])("of %s only what is valid counts", (query) => {
+  expect(parseView(query)).toEqual(firstView);
+});

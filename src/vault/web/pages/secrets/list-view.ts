@@ -5,8 +5,14 @@ import { pageOf, queryOf } from "../../text/query-text.ts";
 
 const kinds = ["all", "own", "received", "given"] as const;
 export const orders = ["name", "updated", "expires", "owner"] as const;
+export const expiries = ["", "expired", "soon"] as const;
 export type Kind = (typeof kinds)[number];
 export type Order = (typeof orders)[number];
+/** Selects secrets that have expired, or expire in 14 days; an empty one passes everything. */
+export type Expiry = (typeof expiries)[number];
+
+/** Time in ms before its expiry from which a version expires soon. */
+const SOON_MS = 14 * 86_400_000;
 
 /**
  * Search, filters, order and page of the list of secrets. `page` starts at 0; an empty filter
@@ -21,7 +27,10 @@ export interface ListView {
    * `prod/checkout/db`.
    */
   readonly folder: string;
+  readonly expiry: Expiry;
   readonly order: Order;
+  /** Shows the order from its end. */
+  readonly reversed: boolean;
   readonly page: number;
 }
 
@@ -30,7 +39,9 @@ export const firstView: ListView = {
   kind: "all",
   environment: "",
   folder: "",
+  expiry: "",
   order: "name",
+  reversed: false,
   page: 0,
 };
 
@@ -48,22 +59,25 @@ function isOfKind(secret: SecretRecord, kind: Kind, email: string): boolean {
   }
 }
 
-function environmentOf({ metadata }: SecretRecord): string {
-  return metadataText(metadata["environment_type"] ?? "");
+function expiresWithin(
+  { expired, expires_at: at }: SecretRecord,
+  expiry: Expiry,
+  now: number,
+): boolean {
+  if (expiry === "") return true;
+  return expiry === "expired" ? expired : !expired && millisecondsOf(at) <= now + SOON_MS;
 }
 
-/**
- * Levels of folders, and maximum number of environments and of folders, to choose from: other users
- * name received secrets.
- */
-const FOLDER_LEVELS = 2;
+function metadataOf({ metadata }: SecretRecord, name: string): string {
+  return metadataText(metadata[name] ?? "");
+}
+
+function environmentOf(secret: SecretRecord): string {
+  return metadataOf(secret, "environment_type");
+}
+
+/** Maximum number of texts, and of folders, to choose from: other users name received secrets. */
 const MAX_CHOICES = 200;
-
-/** Returns the outer folders of a name, the outermost first. */
-function foldersOf(name: string): string[] {
-  const parts = name.split("/", FOLDER_LEVELS + 1);
-  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join("/"));
-}
 
 /** Returns the most frequent texts, in order. */
 function choicesOf(texts: Iterable<string>): string[] {
@@ -73,20 +87,46 @@ function choicesOf(texts: Iterable<string>): string[] {
   return frequent.map(([text]) => text).sort(compareText);
 }
 
-/**
- * Returns the environments and the folders that the list can be filtered by, those with the most
- * secrets if there are too many.
- */
-export function filtersOf(secrets: readonly SecretRecord[]): {
-  readonly environments: readonly string[];
-  readonly folders: readonly string[];
-} {
-  return {
-    environments: choicesOf(secrets.map(environmentOf)),
-    folders: choicesOf(
-      secrets.flatMap(({ key_name }) => (key_name.includes("/") ? foldersOf(key_name) : [])),
-    ),
-  };
+/** Returns the most frequent texts of the metadata of this name, in order. */
+export function metadataChoices(secrets: readonly SecretRecord[], name: string): string[] {
+  return choicesOf(secrets.map((secret) => metadataOf(secret, name)));
+}
+
+/** A folder in a folder. */
+export interface Folder {
+  /** The last part of its path. */
+  readonly name: string;
+  readonly path: string;
+  /** Number of secrets in it and in its folders. */
+  readonly count: number;
+}
+
+/** Returns the folders directly in a folder, those with the most secrets if there are too many. */
+export function foldersIn(secrets: readonly SecretRecord[], folder: string): readonly Folder[] {
+  const start = folder === "" ? "" : `${folder}/`;
+  const counts = new Map<string, number>();
+  for (const { key_name: name } of secrets) {
+    const end = name.indexOf("/", start.length);
+    if (end < 0 || !name.startsWith(start)) continue;
+    const path = name.slice(0, end);
+    if (end > start.length) counts.set(path, (counts.get(path) ?? 0) + 1);
+  }
+  return [...counts]
+    .sort(([, left], [, right]) => right - left)
+    .slice(0, MAX_CHOICES)
+    .sort(([left], [right]) => compareText(left, right))
+    .map(([path, count]) => ({ name: path.slice(start.length), path, count }));
+}
+
+/** Returns the path of a folder and of the folders around it, the outermost first. */
+export function pathsTo(folder: string): readonly string[] {
+  const parts = folder === "" ? [] : folder.split("/");
+  return parts.map((_, at) => parts.slice(0, at + 1).join("/"));
+}
+
+/** Returns the folder of a name: an empty one without a slash. */
+export function folderOf(name: string): string {
+  return name.slice(0, Math.max(0, name.lastIndexOf("/")));
 }
 
 /** Search texts by record. Cached, because each keystroke searches up to ten thousand records. */
@@ -121,19 +161,22 @@ const comparisons: Readonly<Record<Order, (left: SecretRecord, right: SecretReco
  */
 export function selectSecrets(
   secrets: readonly SecretRecord[],
-  { search, kind, environment, folder, order }: ListView,
+  { search, kind, environment, folder, expiry, order, reversed }: ListView,
   email: string,
+  now: number,
 ): SecretRecord[] {
   const words = search.toLowerCase().split(/\s+/u).filter(Boolean);
-  return secrets
+  const selected = secrets
     .filter((secret) => isOfKind(secret, kind, email))
     .filter((secret) => environment === "" || environmentOf(secret) === environment)
     .filter(({ key_name }) => folder === "" || key_name.startsWith(`${folder}/`))
+    .filter((secret) => expiresWithin(secret, expiry, now))
     .filter((secret) => {
       const text = words.length > 0 ? searchedText(secret) : "";
       return words.every((word) => text.includes(word));
     })
     .sort(comparisons[order]);
+  return reversed ? selected.toReversed() : selected;
 }
 
 /** Parses the view in the address of the list. Unknown values count as absent. */
@@ -144,19 +187,26 @@ export function parseView(query: string): ListView {
     kind: kinds.find((kind) => kind === given.get("kind")) ?? firstView.kind,
     environment: given.get("environment") ?? "",
     folder: given.get("folder") ?? "",
+    expiry: expiries.find((expiry) => expiry === given.get("expiry")) ?? firstView.expiry,
     order: orders.find((order) => order === given.get("order")) ?? firstView.order,
+    reversed: given.get("reversed") === "yes",
     page: pageOf(given),
   };
 }
 
+/** Returns where the list of this query is: the start of new names, and an environment or none. */
+export function placeIn(query: string): { readonly prefix: string; readonly environment: string } {
+  const { folder, environment } = parseView(query);
+  return { prefix: folder === "" ? "" : `${folder}/`, environment };
+}
+
 /** Formats a view for the address, without what equals the first view. */
-export function viewQuery({ search, kind, environment, folder, order, page }: ListView): string {
+export function viewQuery({ kind, order, reversed, page, ...texts }: ListView): string {
   return queryOf({
-    search,
+    ...texts,
     kind: kind === firstView.kind ? "" : kind,
-    environment,
-    folder,
     order: order === firstView.order ? "" : order,
+    reversed: reversed ? "yes" : "",
     page: page === 0 ? "" : String(page + 1),
   });
 }

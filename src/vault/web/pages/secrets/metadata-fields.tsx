@@ -1,10 +1,13 @@
 import type { VNode } from "preact";
+import { useId, useMemo } from "preact/hooks";
 import type { Metadata } from "../../../../protocol/metadata.ts";
 import { TextField } from "../../parts/field.tsx";
 import type { RequestError } from "../../service/request-error.ts";
 import { metadataLabel } from "../../text/metadata-text.ts";
 import { CustomMetadata } from "./custom-metadata.tsx";
+import { metadataChoices } from "./list-view.ts";
 import { initialText } from "./read-metadata.ts";
+import { useKnownSecrets } from "./secrets-context.ts";
 
 /** Standard names in one line each, in addition to the description and the expiry. */
 const attributes = [
@@ -27,19 +30,32 @@ interface MetadataFieldsProps {
   readonly failure: RequestError | undefined;
 }
 
+/** A field that suggests the texts in use. */
+
 function AttributeField({
   name,
   initial,
   failure,
 }: MetadataFieldsProps & { readonly name: string }): VNode {
+  const list = useId();
+  const secrets = useKnownSecrets();
+  const choices = useMemo(() => metadataChoices(secrets, name), [secrets, name]);
   return (
-    <TextField
-      label={metadataLabel(name)}
-      name={`metadata.${name}`}
-      defaultValue={initialText(initial, name)}
-      autocomplete="off"
-      failure={failure}
-    />
+    <div>
+      <TextField
+        label={metadataLabel(name)}
+        name={`metadata.${name}`}
+        defaultValue={initialText(initial, name)}
+        autocomplete="off"
+        list={list}
+        failure={failure}
+      />
+      <datalist id={list}>
+        {choices.map((choice) => (
+          <option key={choice} value={choice} />
+        ))}
+      </datalist>
+    </div>
   );
 }
 

@@ -1,23 +1,35 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { TextField } from "../../parts/field.tsx";
 import { Form, formText } from "../../parts/form.tsx";
 import { Disclosure } from "../../parts/disclosure.tsx";
 import { useFinish } from "../../parts/use-finish.ts";
+import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { navigate } from "../../routing/use-route.ts";
+import type { Metadata } from "../../../../protocol/metadata.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { createSecret, type NewSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { shortened } from "../../text/shortened.ts";
 import { CustomMetadata } from "./custom-metadata.tsx";
 import { DelayFields, readDelay } from "./delay-fields.tsx";
+import { metadataChoices, placeIn } from "./list-view.ts";
 import { AttributeFields, DescriptionField, ExpiryField } from "./metadata-fields.tsx";
 import { defaultMetadata, readMetadata } from "./read-metadata.ts";
 import { readSecretName } from "./secret-name.ts";
-import { useSecrets } from "./secrets-context.ts";
-import { readValue, useValueInput, ValueField, type ValueInput } from "./value-field.tsx";
+import { useKnownSecrets, useSecrets, type Draft } from "./secrets-context.ts";
+import {
+  readValue,
+  unchangedValue,
+  useValueInput,
+  ValueField,
+  type ValueInput,
+} from "./value-field.tsx";
+
+/** Value of the button that keeps the form open. */
+const ANOTHER = "another";
 
 const VALUE_HINT = "Spaces are kept. Line ends are stored as LF; a file is stored byte for byte.";
 
@@ -38,16 +50,65 @@ function readSecret(form: HTMLFormElement, input: ValueInput): NewSecret {
   };
 }
 
-/** Creates a secret of a name that is not in use. */
-export function NewSecretForm(): VNode {
+/** Place in which a new secret starts: its folder and its environment. */
+interface Place {
+  /** Start of the name, up to a slash; may be empty. */
+  readonly prefix: string;
+  readonly metadata: Metadata;
+  /** Takes the environment that the name starts with: `prod` of `prod/shop`. */
+  readonly onName: (name: string) => void;
+}
+
+/** Returns the place that the list showed last. */
+function usePlace(draft: Draft | undefined): Place {
+  const secrets = useKnownSecrets();
+  const { listQuery } = useSecrets();
+  const [{ prefix, environment }] = useState(() => placeIn(listQuery.current));
+  const [named, setNamed] = useState<string | undefined>(undefined);
+  const chosen = named ?? environment;
+  const metadata = useMemo(() => {
+    if (draft) return { ...defaultMetadata, ...draft.metadata };
+    return chosen === "" ? defaultMetadata : { ...defaultMetadata, environment_type: chosen };
+  }, [chosen, draft]);
+  const onName = (name: string): void => {
+    const start = name.includes("/") ? name.slice(0, name.indexOf("/")) : "";
+    const isKnown = metadataChoices(secrets, "environment_type").includes(start);
+    setNamed(isKnown ? start : undefined);
+  };
+  return { prefix: draft ? `${draft.key_name}-copy` : prefix, metadata, onName };
+}
+
+/** Returns the secret to copy, for the form that opens next and for no later one. */
+function useDraft(): Draft | undefined {
+  const { draft } = useSecrets();
+  const [taken] = useState(draft.current);
+  useEffect(() => void (draft.current = undefined), [draft]);
+  return taken;
+}
+
+/** Empties the form for another secret in the same folder, with the same metadata. */
+function startAnother(form: HTMLFormElement, input: ValueInput): void {
+  input.setFile(undefined);
+  for (const field of form.elements) {
+    if (field instanceof HTMLTextAreaElement) {
+      field.value = "";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    if (!(field instanceof HTMLInputElement)) continue;
+    if (field.name === "key_name") {
+      field.value = field.value.slice(0, field.value.lastIndexOf("/") + 1);
+      field.focus();
+    }
+    field.defaultValue = field.value;
+  }
+}
+
+/** Returns a function that creates a secret. @throws RequestError `name_taken` */
+function useCreation(): (secret: NewSecret) => Promise<void> {
   const client = useClient();
-  const finish = useFinish();
   const { list } = useSecrets();
-  const action = useAction();
-  const input = useValueInput();
-  const [taken, setTaken] = useState<string | undefined>(undefined);
   const { email } = client;
-  const create = async (secret: NewSecret): Promise<void> => {
+  return async (secret) => {
     const { key_name: name } = secret;
     const known = list.loaded.kind === "ready" ? list.loaded.value : [];
     // The value is not sent for a name that is known to be in use; the vault decides for the
@@ -58,7 +119,24 @@ export function NewSecretForm(): VNode {
       throw inUse ? nameTaken(name) : error;
     });
   };
-  const work = async (form: HTMLFormElement): Promise<void> => {
+}
+
+/** Creates a secret of a name that is not in use. */
+export function NewSecretForm(): VNode {
+  const { email } = useClient();
+  const create = useCreation();
+  const finish = useFinish();
+  const toast = useToast();
+  const { list, listQuery } = useSecrets();
+  const draft = useDraft();
+  const place = usePlace(draft);
+  const action = useAction();
+  const input = useValueInput(
+    false,
+    draft && unchangedValue(`Value of ${draft.key_name}`, draft.key_value),
+  );
+  const [taken, setTaken] = useState<string | undefined>(undefined);
+  const work = async (form: HTMLFormElement, button: string): Promise<void> => {
     setTaken(undefined);
     const secret = readSecret(form, input);
     const { key_name: name } = secret;
@@ -70,22 +148,31 @@ export function NewSecretForm(): VNode {
     }
     await list.reload();
     const short = shortened(name);
+    if (button === ANOTHER) {
+      toast(`Created ${short}.`);
+      startAnother(form, input);
+      return;
+    }
     finish(`Created ${short}.`, { page: "secret", owner: email, name }, `Open ${short}`);
   };
   const { failure } = action;
-  const metadata = { initial: defaultMetadata, failure };
+  const metadata = { initial: place.metadata, failure };
   return (
     <Form
       action={action}
       submit="Create secret"
       icon="key"
+      further={{ label: "Create and add another", value: ANOTHER }}
       work={work}
-      onCancel={() => navigate({ page: "secrets" })}
+      onCancel={() => navigate({ page: "secrets", query: listQuery.current })}
     >
       <TextField
         label="Name"
         name="key_name"
         required
+        initialFocus
+        defaultValue={place.prefix}
+        onInput={place.onName}
         autocomplete="off"
         spellcheck={false}
         failure={failure}
@@ -101,8 +188,8 @@ export function NewSecretForm(): VNode {
       <DescriptionField {...metadata} />
       <ExpiryField {...metadata} />
       <AttributeFields {...metadata} />
-      <Disclosure label="Custom metadata and automatic deletion">
-        <CustomMetadata initial={defaultMetadata} />
+      <Disclosure label="Custom metadata and automatic deletion" forced={draft !== undefined}>
+        <CustomMetadata initial={place.metadata} />
         <DelayFields failure={failure} />
       </Disclosure>
     </Form>

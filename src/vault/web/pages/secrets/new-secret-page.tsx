@@ -1,9 +1,10 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import { Lazy } from "../../parts/lazy.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
-import { hrefOf } from "../../routing/route.ts";
-import { ImportForm } from "./import-form.tsx";
 import { NewSecretForm } from "./new-secret-form.tsx";
+
+const loadImportForm = async () => (await import("./import-form.tsx")).ImportForm;
 
 /** Creates one secret, or several from an `.env` file. */
 export function NewSecretPage(): VNode {
@@ -20,12 +21,9 @@ export function NewSecretPage(): VNode {
       </div>
       {several && (
         <div class="card narrow">
-          <ImportForm />
+          <Lazy load={loadImportForm} props={{}} />
         </div>
       )}
-      <p>
-        <a href={hrefOf({ page: "secrets" })}>Back to all secrets</a>
-      </p>
     </>
   );
 }

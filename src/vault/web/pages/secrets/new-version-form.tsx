@@ -17,6 +17,8 @@ import type { ExposedSecret, SecretRecord } from "../../../../protocol/responses
 import { Icon } from "../../parts/icon.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
 import { lineEndOf } from "../../text/line-ends.ts";
+import { ManifestButton } from "../kubernetes/manifest-button.tsx";
+import { DuplicateButton } from "./duplicate-button.tsx";
 import { Difference } from "./difference.tsx";
 
 interface NewVersionFormProps {
@@ -219,6 +221,12 @@ export function NewVersionSection({ secret, onChange }: NewVersionSectionProps):
             <Icon name="plus" />
             New version
           </button>
+          {secret.permission === "RW" && (
+            <>
+              <ManifestButton subject={{ kind: "secrets", secrets: [secret] }} />
+              <DuplicateButton secret={secret} />
+            </>
+          )}
         </div>
         <FailureNote failure={action.failure} />
       </div>

@@ -5,6 +5,7 @@ import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { formText } from "../../parts/form.tsx";
 import { permissionWords } from "../../parts/value-text.tsx";
 import type { RequestError } from "../../service/request-error.ts";
+import { useClient } from "../../session/client-context.ts";
 import type { Recipients } from "../../service/secrets.ts";
 
 const permissions: readonly Permission[] = ["R", "W", "RW"];
@@ -31,8 +32,15 @@ interface RecipientFieldsProps {
   readonly failure: RequestError | undefined;
 }
 
+/** Returns the user's own teams, then those that other users have made. */
+function ownFirst(teams: readonly TeamRecord[], email: string): readonly TeamRecord[] {
+  const own = teams.filter(({ creator }) => creator === email);
+  return [...own, ...teams.filter(({ creator }) => creator !== email)];
+}
+
 /** Users or a team, and their permission. Shows the members of a team: they will have access. */
 export function RecipientFields({ teams, failure }: RecipientFieldsProps): VNode {
+  const { email } = useClient();
   const names = useId();
   const [typed, setTyped] = useState("");
   const team = teams.find(({ group_id }) => group_id === typed.trim());
@@ -53,15 +61,20 @@ export function RecipientFields({ teams, failure }: RecipientFieldsProps): VNode
       </div>
       {team && (
         <p class="hint break">
-          Members of {team.group_id}: {team.members.join(", ")}
+          Members of {team.group_id}, a team of {team.creator === email ? "yours" : team.creator}:{" "}
+          {team.members.join(", ")}
         </p>
       )}
       <p class="hint">
         Several users: separate the addresses with commas. Before a user is invited, you are asked.
       </p>
       <datalist id={names}>
-        {teams.map(({ group_id: name }) => (
-          <option key={name} value={name} />
+        {ownFirst(teams, email).map(({ group_id: name, creator }) => (
+          <option
+            key={name}
+            value={name}
+            label={creator === email ? undefined : `${name} (of ${creator})`}
+          />
         ))}
       </datalist>
     </>

@@ -1,20 +1,24 @@
 import type { VNode } from "preact";
 import type { VersionRecord, SecretRecord } from "../../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { Icon } from "../../parts/icon.tsx";
 import { NameText, Timestamp, PermissionBadge } from "../../parts/value-text.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
-import { hrefOf, linkOf } from "../../routing/route.ts";
+import { linkOf } from "../../routing/route.ts";
 import { useClient } from "../../session/client-context.ts";
+import { ManifestButton } from "../kubernetes/manifest-button.tsx";
+import { DuplicateButton } from "./duplicate-button.tsx";
 import { MetadataSection } from "./metadata-section.tsx";
 import { NewVersionSection } from "./new-version-form.tsx";
+import { folderOf } from "./list-view.ts";
+import { Breadcrumb } from "./places.tsx";
 import { RemovalSection } from "./removal-section.tsx";
-import { useSecrets } from "./secrets-context.ts";
+import { markSeen } from "./seen-shares.ts";
+import { useKnownSecrets, useSecrets } from "./secrets-context.ts";
 import { SharingSection } from "./sharing-section.tsx";
 import { UnreadableSecret } from "./unreadable-secret.tsx";
 import { VersionsSection } from "./versions-section.tsx";
 import { hasDeadline } from "./deadline.tsx";
-import { useCallback, useRef } from "preact/hooks";
+import { useCallback, useEffect, useRef } from "preact/hooks";
 import { StaleNote, useLoaded, type Loading } from "../../parts/loaded-view.tsx";
 import { useReturn } from "../../parts/use-return.ts";
 import { listVersions } from "../../service/secrets.ts";
@@ -52,10 +56,21 @@ function SecretDetail({ versions, onChange }: SecretDetailProps): VNode {
   const { email } = useClient();
   const [secret] = versions;
   const own = secret.owner === email;
+  const known = useKnownSecrets();
+  useEffect(() => {
+    if (!own && known.length > 0) markSeen(email, [secret], known);
+  }, [own, email, secret, known]);
   return (
     <>
       <SecretFacts secret={secret} own={own} />
-      {secret.permission !== "R" && <NewVersionSection secret={secret} onChange={onChange} />}
+      {secret.permission === "R" ? (
+        <div class="buttons">
+          <ManifestButton subject={{ kind: "secrets", secrets: [secret] }} />
+          <DuplicateButton secret={secret} />
+        </div>
+      ) : (
+        <NewVersionSection secret={secret} onChange={onChange} />
+      )}
       <div class="columns">
         <VersionsSection versions={versions} onChange={onChange} />
         <div class="stack">
@@ -99,12 +114,7 @@ export function SecretPage({
   const { listQuery } = useSecrets();
   return (
     <>
-      <p class="crumbs">
-        <a href={hrefOf({ page: "secrets", query: listQuery.current })}>
-          <Icon name="back" />
-          All secrets
-        </a>
-      </p>
+      <Breadcrumb folder={folderOf(name)} query={listQuery.current} />
       <PageHeading title={name} shown={<NameText name={name} />}>
         <CopyButton what="link" text={linkOf(owner, name)} />
       </PageHeading>

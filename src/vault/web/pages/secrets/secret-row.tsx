@@ -12,6 +12,7 @@ import {
 import { hrefOf } from "../../routing/route.ts";
 import { exposeLatest } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { directionOf } from "../../text/visible-text.ts";
 import { metadataText, metadataLabel } from "../../text/metadata-text.ts";
 import { Deadlines } from "./deadline.tsx";
 import { ValueBox } from "./secret-value.tsx";
@@ -57,7 +58,7 @@ function NameCell({ secret }: { readonly secret: SecretRecord }): VNode {
         title={full}
         data-full={name.length > FITTING_NAME ? name : undefined}
       >
-        <bdi>
+        <bdi dir={directionOf(name)}>
           {folder !== "" && (
             <span class="folder">
               <NameText name={folder} />
@@ -76,9 +77,11 @@ function NameCell({ secret }: { readonly secret: SecretRecord }): VNode {
 function AccessCell({
   secret,
   own,
+  isNew,
 }: {
   readonly secret: SecretRecord;
   readonly own: boolean;
+  readonly isNew: boolean;
 }): VNode {
   return (
     <td
@@ -87,7 +90,8 @@ function AccessCell({
     >
       <span class="access">
         <span class={own ? "quiet" : undefined}>{own ? "You" : secret.owner}</span>
-        {(!own || secret.shared) && (
+        {isNew && <span class="badge own">New</span>}
+        {!isNew && (!own || secret.shared) && (
           <span class="badge">{own ? "Shared" : shortPermissionWords[secret.permission]}</span>
         )}
       </span>
@@ -117,12 +121,14 @@ function ChipsCell({ secret: { metadata } }: { readonly secret: SecretRecord }):
 
 export interface SecretRowProps {
   readonly secret: SecretRecord;
+  /** The user has not looked at this received secret. */
+  readonly isNew: boolean;
   readonly selected: boolean;
   readonly onSelect: (selected: boolean) => void;
 }
 
 /** One line with a secret, and its value below while it is revealed. */
-export function SecretRow({ secret, selected, onSelect }: SecretRowProps): VNode {
+export function SecretRow({ secret, isNew, selected, onSelect }: SecretRowProps): VNode {
   const client = useClient();
   const { key_name: name, updated_at: updatedAt } = secret;
   const fetchValue = async (): Promise<string> => (await exposeLatest(client, secret)).key_value;
@@ -142,7 +148,7 @@ export function SecretRow({ secret, selected, onSelect }: SecretRowProps): VNode
         </td>
         <NameCell secret={secret} />
         <td class="description-cell">{descriptionOf(secret)}</td>
-        <AccessCell secret={secret} own={secret.owner === client.email} />
+        <AccessCell secret={secret} own={secret.owner === client.email} isNew={isNew} />
         <ChipsCell secret={secret} />
         <td class="updated-cell">
           <Timestamp at={updatedAt} />

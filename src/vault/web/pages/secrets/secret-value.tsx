@@ -3,7 +3,9 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
 import { exposeVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { valueEnd } from "../../text/value-end.ts";
 import { RevealButton } from "./reveal-button.tsx";
+import { SaveValueButton } from "./save-value.tsx";
 import { useRevealed } from "./use-revealed.ts";
 
 interface SecretValueProps {
@@ -23,13 +25,17 @@ export function ValueBox({ value }: { readonly value: string | undefined }): VNo
       </p>
     );
   }
+  const end = valueEnd(value);
   return (
-    <div class="value-box">
-      <pre class="value shown" tabIndex={0} role="group" aria-label="Value">
-        {value === "" ? <em>(empty)</em> : value}
-      </pre>
-      <span class="time-left" aria-hidden="true" />
-    </div>
+    <>
+      <div class="value-box">
+        <pre class="value shown" tabIndex={0} role="group" aria-label="Value">
+          {value === "" ? <em>(empty)</em> : value}
+        </pre>
+        <span class="time-left" aria-hidden="true" />
+      </div>
+      {end !== undefined && <p class="hint">{end}</p>}
+    </>
   );
 }
 
@@ -50,6 +56,7 @@ export function SecretValue({ access, version, children }: SecretValueProps): VN
       <div class="buttons">
         <RevealButton revealed={revealed} show="Reveal value" hide="Hide value" />
         <CopyButton what="value" text={fetchValue} />
+        <SaveValueButton name={access.key_name} fetchValue={fetchValue} />
         {children}
       </div>
       {value !== undefined && <p class="hint">Hidden automatically after 30 seconds.</p>}

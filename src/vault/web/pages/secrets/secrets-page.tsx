@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useCallback, useEffect, useMemo } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Empty } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -12,8 +12,19 @@ import { hrefOf } from "../../routing/route.ts";
 import { writeQuery } from "../../routing/use-route.ts";
 import { useClient } from "../../session/client-context.ts";
 import { ListToolbar, OrderField } from "./list-toolbar.tsx";
-import { filtersOf, selectSecrets, type ListView, parseView, viewQuery } from "./list-view.ts";
+import {
+  foldersIn,
+  metadataChoices,
+  selectSecrets,
+  type ListView,
+  type Order,
+  parseView,
+  viewQuery,
+} from "./list-view.ts";
+import { Breadcrumb, Folders } from "./places.tsx";
+import { browserClock } from "../../service/browser-clock.ts";
 import { useSecrets } from "./secrets-context.ts";
+import { markSeen, newShares } from "./seen-shares.ts";
 import { SelectionBar } from "./selection-bar.tsx";
 import { useSelection, secretId, type Selection } from "./use-selection.ts";
 import { DataTable, type Column } from "../../parts/data-table.tsx";
@@ -22,30 +33,48 @@ import { SecretRow } from "./secret-row.tsx";
 /** Maximum number of table rows: a list of ten thousand renders as fast as one of fifty. */
 const PAGE_SIZE = 50;
 
-const columns: readonly Column[] = [
+/** The columns; those with an order sort the list. */
+const columns: readonly (Column & { readonly order?: Order; readonly newestFirst?: true })[] = [
   { name: "select", title: "Selection", hidden: true },
-  { name: "name", title: "Name" },
+  { name: "name", title: "Name", order: "name" },
   { name: "description", title: "Description" },
-  { name: "access", title: "Access" },
+  { name: "access", title: "Access", order: "owner" },
   { name: "chips", title: "Metadata" },
-  { name: "updated", title: "Updated" },
-  { name: "deadline", title: "Expires" },
+  { name: "updated", title: "Updated", order: "updated", newestFirst: true },
+  { name: "deadline", title: "Expires", order: "expires" },
   { name: "actions", title: "Value", hidden: true },
 ];
 
 interface SecretsTableProps {
   readonly secrets: readonly SecretRecord[];
   readonly selection: Selection;
+  readonly view: ListView;
+  /** Ids of the received secrets that the user has not looked at. */
+  readonly fresh: ReadonlySet<string>;
+}
+
+/** Returns the columns with their direction and what sorts by them. */
+function sortable(view: ListView): readonly Column[] {
+  return columns.map(({ order, newestFirst = false, ...column }): Column => {
+    if (!order) return column;
+    const isSorted = order === view.order;
+    const direction = view.reversed === newestFirst ? "ascending" : "descending";
+    const onSort = (): void =>
+      show({ ...view, page: 0, order, reversed: isSorted && !view.reversed });
+    return { ...column, sorted: isSorted ? direction : undefined, onSort };
+  });
 }
 
 /** A page of the list. */
-function SecretsTable({ secrets, selection }: SecretsTableProps): VNode {
+function SecretsTable({ secrets, selection, view, fresh }: SecretsTableProps): VNode {
+  const heads = useMemo(() => sortable(view), [view]);
   return (
-    <DataTable name="secrets-table" caption="Secrets you can access" columns={columns}>
+    <DataTable name="secrets-table" caption="Secrets you can access" columns={heads}>
       {secrets.map((secret) => (
         <SecretRow
           key={secretId(secret)}
           secret={secret}
+          isNew={fresh.has(secretId(secret))}
           selected={selection.has(secret)}
           onSelect={(selected) => selection.set([secret], selected)}
         />
@@ -88,26 +117,46 @@ interface SecretListProps {
 function SecretList({ secrets, view }: SecretListProps): VNode {
   const { email } = useClient();
   const { list } = useSecrets();
-  const filters = useMemo(() => filtersOf(secrets), [secrets]);
-  const matching = useMemo(() => selectSecrets(secrets, view, email), [secrets, view, email]);
+  const environments = useMemo(() => metadataChoices(secrets, "environment_type"), [secrets]);
+  const matching = useMemo(
+    () => selectSecrets(secrets, view, email, browserClock.now()),
+    [secrets, view, email],
+  );
+  const [looked, setLooked] = useState(0);
+  const fresh = useMemo(() => newShares(email, secrets), [email, secrets, looked]);
+  const see = (): void => {
+    markSeen(email, secrets, secrets);
+    setLooked(looked + 1);
+  };
+  const folders = useMemo(() => foldersIn(matching, view.folder), [matching, view.folder]);
   const selection = useSelection(secrets);
   const page = Math.min(view.page, Math.floor(Math.max(0, matching.length - 1) / PAGE_SIZE));
   const listRef = useListScroll(page);
   const shown = matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
   return (
     <>
-      <ListToolbar view={view} {...filters} onView={show} />
+      {view.folder !== "" && <Breadcrumb folder={view.folder} view={view} />}
+      <ListToolbar view={view} environments={environments} onView={show} />
+      <Folders key={view.folder} folders={folders} view={view} />
+      {fresh.size > 0 && (
+        <p class="fresh">
+          <span class="badge own">{fresh.size} new</span> shared with you
+          <button class="link-button" type="button" onClick={see}>
+            Mark as seen
+          </button>
+        </p>
+      )}
       {matching.length > 0 ? (
         <section ref={listRef} class="list" tabIndex={-1} aria-label="List of secrets">
           <SelectionBar
             page={shown}
-            total={matching.length}
+            matching={matching}
             selection={selection}
             onChange={list.reload}
           >
             <OrderField view={view} onView={show} />
           </SelectionBar>
-          <SecretsTable secrets={shown} selection={selection} />
+          <SecretsTable secrets={shown} selection={selection} view={view} fresh={fresh} />
         </section>
       ) : (
         <Empty icon="search" title="No matches">
@@ -136,7 +185,10 @@ export function SecretsPage({ query }: { readonly query: string }): VNode {
   const { list, listQuery } = useSecrets();
   const { reload } = list;
   const view = useMemo(() => parseView(query), [query]);
-  useEffect(() => void reload(), [reload]);
+  const { current: isFirst } = useRef(list.loaded.kind === "loading");
+  useEffect(() => {
+    if (!isFirst) void reload();
+  }, [isFirst, reload]);
   useReturn(useCallback(() => void reload(), [reload]));
   useEffect(() => void (listQuery.current = query), [listQuery, query]);
   return (

@@ -4,6 +4,7 @@ import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { useClient } from "../../session/client-context.ts";
 import { type BatchProps, type BatchWork, BatchDialog, batchesOf } from "./batch-dialog.tsx";
+import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { ShareSelectedDialog } from "./share-selected-dialog.tsx";
 import type { Selection } from "./use-selection.ts";
 import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
@@ -11,7 +12,8 @@ import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
 interface SelectionBarProps {
   /** Secrets of the current page. */
   readonly page: readonly SecretRecord[];
-  readonly total: number;
+  /** Secrets of all pages. */
+  readonly matching: readonly SecretRecord[];
   readonly selection: Selection;
   readonly onChange: () => Promise<void>;
   /** Shown while nothing is selected. */
@@ -24,7 +26,7 @@ interface SelectionBarProps {
  */
 export function SelectionBar({
   page,
-  total,
+  matching,
   selection,
   onChange,
   children,
@@ -51,8 +53,13 @@ export function SelectionBar({
         <p role="status">
           {secrets.length > 0
             ? `${secrets.length} selected`
-            : `${total} ${total === 1 ? "secret" : "secrets"}`}
+            : `${matching.length} ${matching.length === 1 ? "secret" : "secrets"}`}
         </p>
+        {chosen === page.length && chosen < matching.length && !matching.every(has) && (
+          <button class="link-button" type="button" onClick={() => set(matching, true)}>
+            Select all {matching.length}
+          </button>
+        )}
         {secrets.length === 0 ? (
           children
         ) : (
@@ -67,6 +74,7 @@ export function SelectionBar({
                 <span class="button-text">Share</span>
               </button>
             )}
+            <ManifestButton subject={{ kind: "secrets", secrets }} />
             <button
               class="button"
               type="button"

@@ -6,7 +6,12 @@ import { fileValue, MAX_VALUE_BYTES, type FileValue } from "../../text/file-valu
 import { sizeText } from "../../text/size-text.ts";
 import { PasswordGenerator } from "./password-generator.tsx";
 
-interface ChosenFile extends FileValue {
+/** Returns a value to store unchanged, under the name of its source. */
+export function unchangedValue(name: string, text: string): ChosenFile {
+  return { name, text, format: "text", bytes: new Blob([text]).size };
+}
+
+export interface ChosenFile extends FileValue {
   readonly name: string;
   readonly bytes: number;
 }
@@ -21,8 +26,8 @@ export interface ValueInput {
 }
 
 /** State of a `ValueField`. It conceals the text when the user leaves the tab. */
-export function useValueInput(initiallyShown = false): ValueInput {
-  const [file, setFile] = useState<ChosenFile | undefined>(undefined);
+export function useValueInput(initiallyShown = false, initialFile?: ChosenFile): ValueInput {
+  const [file, setFile] = useState(initialFile);
   const [shown, setShown] = useState(initiallyShown);
   useEffect(() => {
     const conceal = (): void => setShown(false);

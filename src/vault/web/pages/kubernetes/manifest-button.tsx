@@ -1,0 +1,24 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { Icon } from "../../parts/icon.tsx";
+import { LazyManifestDialog } from "./lazy-manifest-dialog.tsx";
+import type { ManifestDialogProps } from "./manifest-dialog.tsx";
+
+interface ManifestButtonProps extends Pick<ManifestDialogProps, "subject"> {
+  /** Label for screen readers. */
+  readonly label?: string;
+}
+
+/** Opens the manifest that syncs secrets or a file into a cluster. */
+export function ManifestButton({ subject, label }: ManifestButtonProps): VNode {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button class="button" type="button" aria-label={label} onClick={() => setOpen(true)}>
+        <Icon name="terminal" />
+        <span class="button-text">Use in Kubernetes</span>
+      </button>
+      {open && <LazyManifestDialog subject={subject} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
