@@ -1,4 +1,3 @@
-import { mayHaveOwner } from "../../api/received-secrets.ts";
 import type {
   EntryKind,
   ListProgress,
@@ -8,20 +7,13 @@ import type {
 } from "../../vault-client/connection.ts";
 import { isPattern } from "../../vault-client/pattern.ts";
 import type { BlastLimit, BlastLimits, BlastMember, Losses } from "./blast-limit.ts";
+import { isListedOf, ownersOf } from "./listed-owners.ts";
 import type { Absence, ListedNames } from "./listed-names.ts";
 import type { MetadataRule, RemovalFacts, Selection } from "./connection-users.ts";
 import { isProof, provenFrom, untilOwnProof } from "./removal-proof.ts";
 import { SelectedNames } from "./selected-names.ts";
 
 const SERVED = { wasServed: () => true, isKept: () => false };
-
-/** Returns the owners of the listed secrets of a name. */
-const ownersIn = (snapshot: Snapshot | undefined, name: string): readonly string[] =>
-  snapshot?.secrets(name).flatMap(({ owner }) => owner ?? []) ?? [];
-
-/** Reports whether the list has a secret of the name that may belong to this owner. */
-const isListedOf = (snapshot: Snapshot, name: string, owner: string): boolean =>
-  snapshot.secrets(name).some((record) => mayHaveOwner(record, owner));
 
 /** An open connection whose lists are observed. */
 export interface RemovalsOptions {
@@ -78,7 +70,7 @@ export class Removals implements BlastMember, Disposable {
   /** Number of disappeared names because of which all removals are held; 0 without a hold. */
   get held(): number {
     if (this.#isOutdated) this.#reconsider();
-    return (this.#held ??= this.#countHeld());
+    return (this.#held ??= this.#names.held);
   }
 
   /** An earlier client held removals, and no list says yet whether this one does. */
@@ -144,8 +136,9 @@ export class Removals implements BlastMember, Disposable {
 
   missing(): Losses {
     const { facts } = this.#options;
-    return this.#count((names) =>
-      names.missing((name) => facts.hasBytes(names.kind, name, names.selection)),
+    return this.#names.count(
+      (names) => names.missing((name) => facts.hasBytes(names.kind, name, names.selection)),
+      facts,
     );
   }
 
@@ -155,7 +148,7 @@ export class Removals implements BlastMember, Disposable {
       if (names.settle((absence) => progress === undefined || this.#isPending(absence, progress)))
         this.#changed();
     }
-    return (this.#losses ??= this.#count((names) => names.lost()));
+    return (this.#losses ??= this.#names.count((names) => names.lost(), this.#options.facts));
   }
 
   onHeld(): void {
@@ -215,7 +208,7 @@ export class Removals implements BlastMember, Disposable {
   #reconsider(): void {
     this.#isOutdated = false;
     const all = this.#names.all();
-    const wasHeld = this.#countHeld() > 0;
+    const wasHeld = this.#names.held > 0;
     for (const names of all) names.keep(this.#removes(names));
     const released = all.map((names) => this.#released(names));
     if (released.some(({ length }) => length > 0)) {
@@ -238,12 +231,6 @@ export class Removals implements BlastMember, Disposable {
 
   #removes({ kind, selection }: ListedNames): (name: string, isDue: boolean) => boolean {
     return (name, isDue) => this.#options.facts.removes(kind, name, isDue, selection);
-  }
-
-  #countHeld(): number {
-    return new Set(
-      this.#names.all().flatMap(({ kind, held }) => [...held].map((name) => `${kind} ${name}`)),
-    ).size;
   }
 
   #observe(
@@ -306,7 +293,7 @@ export class Removals implements BlastMember, Disposable {
           : facts.isReferenced("secret", name, selection),
       isKept: () => facts.hasBytes("secret", name, selection),
     });
-    for (const owner of this.#ownersOf(name, snapshot)) {
+    for (const owner of ownersOf(name, snapshot, { ...this.#options, before })) {
       const isListed = isListedOf(snapshot, name, owner);
       if (isListed) this.#names.found("secret", name, { owner });
       else if (snapshot.secrets(name).length > 0) {
@@ -325,18 +312,6 @@ export class Removals implements BlastMember, Disposable {
           this.#names.of("secret", selection).missed(name, () => unannounced, servedOf(selection));
       }
     }
-  }
-
-  /**
-   * Returns the owners of the secrets of a name that are listed, and were before. If no list before
-   * had the name, targets may have bytes of further ones.
-   */
-  #ownersOf(name: string, snapshot: Snapshot): ReadonlySet<string> {
-    const [before, now] = [ownersIn(this.#before, name), ownersIn(snapshot, name)];
-    const { facts, account } = this.#options;
-    const isNew = before.length === 0 && now.length > 0 && !isListedOf(snapshot, name, account);
-    const further = isNew ? [...facts.ownersOf(name)].map((owner) => owner || account) : [];
-    return new Set([...before, ...now, ...further]);
   }
 
   /**
@@ -412,25 +387,5 @@ export class Removals implements BlastMember, Disposable {
   #changed(): void {
     this.#losses = undefined;
     this.#held = undefined;
-  }
-
-  #count(lostOf: (names: ListedNames) => readonly string[]): Losses {
-    const { facts } = this.#options;
-    const [lost, lostTargets, targets] = [new Set<string>(), new Set<string>(), new Set<string>()];
-    let names = 0;
-    for (const group of this.#names.all()) {
-      const { kind, selection } = group;
-      const gone = lostOf(group);
-      for (const name of gone) {
-        lost.add(`${kind} ${name}`);
-        for (const target of facts.targetsOf(kind, name, selection)) lostTargets.add(target);
-      }
-      // Names without an entry of a selection are still listed.
-      if (selection !== undefined) continue;
-      const all = [...group.listed, ...gone];
-      names += all.length;
-      for (const name of all) for (const target of facts.targetsOf(kind, name)) targets.add(target);
-    }
-    return { names, lostNames: lost.size, targets: targets.size, lostTargets: lostTargets.size };
   }
 }

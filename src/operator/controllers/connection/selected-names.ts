@@ -1,6 +1,7 @@
 import { hasOwner } from "../../api/received-secrets.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
-import type { Selection } from "./connection-users.ts";
+import type { Losses } from "./blast-limit.ts";
+import type { RemovalFacts, Selection } from "./connection-users.ts";
 import { type Absence, ListedNames } from "./listed-names.ts";
 
 const keyOf = (kind: EntryKind, { owner, rule }: Selection): string =>
@@ -35,6 +36,37 @@ export class SelectedNames {
 
   all(): readonly ListedNames[] {
     return [this.#ofKind.secret, this.#ofKind.file, ...this.#ofSelection.values()];
+  }
+
+  /** Number of names that a user has to confirm. */
+  get held(): number {
+    const held = this.all().flatMap((names) =>
+      [...names.held].map((name) => `${names.kind} ${name}`),
+    );
+    return new Set(held).size;
+  }
+
+  /** Counts lost names and the targets that they feed, next to all names. */
+  count(
+    lostOf: (names: ListedNames) => readonly string[],
+    { targetsOf }: Pick<RemovalFacts, "targetsOf">,
+  ): Losses {
+    const [lost, lostTargets, targets] = [new Set<string>(), new Set<string>(), new Set<string>()];
+    let names = 0;
+    for (const group of this.all()) {
+      const { kind, selection } = group;
+      const gone = lostOf(group);
+      for (const name of gone) {
+        lost.add(`${kind} ${name}`);
+        for (const target of targetsOf(kind, name, selection)) lostTargets.add(target);
+      }
+      // Names without an entry of a selection are still listed.
+      if (selection !== undefined) continue;
+      const all = [...group.listed, ...gone];
+      names += all.length;
+      for (const name of all) for (const target of targetsOf(kind, name)) targets.add(target);
+    }
+    return { names, lostNames: lost.size, targets: targets.size, lostTargets: lostTargets.size };
   }
 
   /** Ends the absence of a name from a selection, if there is one. */

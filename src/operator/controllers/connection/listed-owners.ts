@@ -1,0 +1,33 @@
+import { mayHaveOwner } from "../../api/received-secrets.ts";
+import type { Snapshot } from "../../vault-client/connection.ts";
+import type { RemovalFacts } from "./connection-users.ts";
+
+interface Known {
+  /** The last list that changed a name. */
+  readonly before: Snapshot | undefined;
+  /** Email address of the account of the connection. */
+  readonly account: string;
+  readonly facts: Pick<RemovalFacts, "ownersOf">;
+}
+
+const ownersIn = (snapshot: Snapshot | undefined, name: string): readonly string[] =>
+  snapshot?.secrets(name).flatMap(({ owner }) => owner ?? []) ?? [];
+
+/** Reports whether the list has a secret of the name that may belong to this owner. */
+export const isListedOf = (snapshot: Snapshot, name: string, owner: string): boolean =>
+  snapshot.secrets(name).some((record) => mayHaveOwner(record, owner));
+
+/**
+ * Returns the owners of the secrets of a name that are listed, and were before. If no list before
+ * had the name, targets may have bytes of further ones.
+ */
+export function ownersOf(
+  name: string,
+  snapshot: Snapshot,
+  { before: last, account, facts }: Known,
+): ReadonlySet<string> {
+  const [before, now] = [ownersIn(last, name), ownersIn(snapshot, name)];
+  const isNew = before.length === 0 && now.length > 0 && !isListedOf(snapshot, name, account);
+  const further = isNew ? [...facts.ownersOf(name)].map((owner) => owner || account) : [];
+  return new Set([...before, ...now, ...further]);
+}
