@@ -12,7 +12,7 @@ const STEPS = 50_000;
  * looks for all.
  */
 const firstEpisodes: Readonly<Record<string, number>> = {
-  "writes without a fence": 14,
+  "writes without a fence": 2,
   "404 read as an empty list": 12,
   "writes without a check of the owner": 4,
   "a restart within the quiet window": 20,
@@ -20,7 +20,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "no wake-up after a change in the vault": 0,
   "no wake-up after a change of the connection": 8,
   "a deadline of another connection": 11,
-  "a merge without the version that was read": 23,
+  "a merge without the version that was read": 13,
   "a held list for a forced sync": 0,
   "a watch of all namespaces with --namespaces": 1,
   "a watch of Secrets with --target-watch=off": 0,
@@ -28,6 +28,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "removed values that stay": 0,
   "secrets of a stranger": 8,
   "an absence of a name instead of an entry": 2,
+  "an edited policy without the blast limit": 3,
   "a rule that ignores metadata": 7,
   "a changed template without a write": 21,
   "labels that are lost": 8,

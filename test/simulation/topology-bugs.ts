@@ -27,8 +27,8 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "kube/cache/namespace-watches.ts",
-        from: "watches.every((watch) => watch.isServed || watch.isDenied)",
-        to: "watches.every((watch) => watch.isServed)",
+        from: "if (isServing && this.isSettled) this.#ready.resolve();",
+        to: "if (isServing && this.listing === 0) this.#ready.resolve();",
       },
     ],
   },

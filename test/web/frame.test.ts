@@ -7,16 +7,23 @@ import { useFilledVault } from "./support/pages.ts";
 const browser = new TestBrowser();
 const vault = await useFilledVault();
 
-/** Returns the labels of the visible controls that an element overlaps. */
+/**
+ * Returns the labels of the visible controls that an element overlaps. What the page has scrolled
+ * below the header is not visible.
+ */
 function coveredControls(page: Page, selector: string): Promise<string[] | undefined> {
   return page.evaluate((wanted) => {
     const box = document.querySelector(wanted)?.getBoundingClientRect();
-    if (!box) return undefined;
+    const header = document.querySelector("header.top");
+    if (!box || !header) return undefined;
+    const { bottom: edge } = header.getBoundingClientRect();
     return [...document.querySelectorAll("a, button, input, select, textarea")]
       .filter((control) => {
-        const { left, right, top, bottom, width, height } = control.getBoundingClientRect();
+        const { left, right, y, bottom, width, height } = control.getBoundingClientRect();
+        const top = header.contains(control) ? y : Math.max(y, edge);
         return (
           width * height > 1 &&
+          top < bottom &&
           left < box.right &&
           right > box.left &&
           top < box.bottom &&
