@@ -27,7 +27,7 @@ test("a secret that a user receives is marked as new until its page is opened", 
   expect(await accessibilityViolations(page)).toEqual([]);
   await page.reload();
   await page.getByRole("link", { name: "added" }).click();
-  await page.getByRole("heading", { level: 1, name: "added" }).waitFor();
+  await page.getByRole("heading", { name: "Versions" }).waitFor();
   await page.getByRole("link", { name: "All secrets" }).click();
   await page.getByText("1 new", { exact: true }).waitFor();
   await row("more").getByText("New", { exact: true }).waitFor();

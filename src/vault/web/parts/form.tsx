@@ -5,7 +5,7 @@ import type {
   TargetedSubmitEvent,
   VNode,
 } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { unwatchForm, watchForm } from "../routing/typed-text.ts";
 import { RequestError, toRequestError } from "../service/request-error.ts";
 import { useToast } from "./toasts.tsx";
@@ -62,7 +62,7 @@ function noted(
 /** Watches a form from its first input until it is closed. */
 function useWatch(keepsText: boolean): RefObject<HTMLFormElement | null> {
   const ref = useRef<HTMLFormElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const form = ref.current;
     if (!form || !keepsText) return;
     const watch = (): void => watchForm(form);

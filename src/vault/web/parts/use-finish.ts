@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef } from "preact/hooks";
+import { useCallback, useLayoutEffect, useRef } from "preact/hooks";
 import { navigate } from "../routing/use-route.ts";
 import type { Route } from "../routing/route.ts";
 import { useToast } from "./toasts.tsx";
@@ -6,7 +6,8 @@ import { useToast } from "./toasts.tsx";
 /** Returns a function that reports whether the component is still in the page. */
 export function useShown(): () => boolean {
   const shown = useRef(true);
-  useEffect(() => {
+  // Another effect would end after the next paint: a failure until then would be lost.
+  useLayoutEffect(() => {
     shown.current = true;
     return () => void (shown.current = false);
   }, []);

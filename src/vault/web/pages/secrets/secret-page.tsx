@@ -18,7 +18,7 @@ import { SharingSection } from "./sharing-section.tsx";
 import { UnreadableSecret } from "./unreadable-secret.tsx";
 import { VersionsSection } from "./versions-section.tsx";
 import { hasDeadline } from "./deadline.tsx";
-import { useCallback, useEffect, useRef } from "preact/hooks";
+import { useCallback, useLayoutEffect, useRef } from "preact/hooks";
 import { StaleNote, useLoaded, type Loading } from "../../parts/loaded-view.tsx";
 import { useReturn } from "../../parts/use-return.ts";
 import { listVersions } from "../../service/secrets.ts";
@@ -57,7 +57,7 @@ function SecretDetail({ versions, onChange }: SecretDetailProps): VNode {
   const [secret] = versions;
   const own = secret.owner === email;
   const known = useKnownSecrets();
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!own && known.length > 0) markSeen(email, [secret], known);
   }, [own, email, secret, known]);
   return (
