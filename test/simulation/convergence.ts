@@ -29,7 +29,7 @@ const STEP_MS = 60_000;
  * Lease by then.
  */
 const CALM_STEPS = 3;
-/** Steps within which the absence of a source is proven after a start. */
+/** Steps within which the absence of a source is proven after a start, or after a login. */
 const PROOF_STEPS = 3;
 /**
  * Time in ms in which nothing may happen. The longer time would take half of the time of a
@@ -41,7 +41,11 @@ const QUIET_MS = { usual: 120_000, long: 600_000, seedsPerLong: 5 };
 /** Highest number of connections of a namespace. */
 const CONNECTION_NAMES = 3;
 
-type ConnectionState = { readonly conditions?: []; readonly loginPausedUntil?: string } | undefined;
+interface ConnectionState {
+  readonly conditions?: [];
+  readonly loginPausedUntil?: string;
+  readonly users?: number;
+}
 
 /**
  * Ends all faults, and throws a `Violation` unless every resource reaches its expected state in
@@ -53,15 +57,12 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   await converge(world, rules);
   world.quietSince = world.clock.monotonic();
   const [writes, requests, start] = [rules.writes, world.vaultRequests, world.clock.now()];
-  const pauses = allConnections(world).filter(
-    ({ status }) => (status as ConnectionState)?.loginPausedUntil !== undefined,
-  ).length;
+  const pauses = writesOfPauses(world);
   const conflicts = unseenConflicts(world);
   const quietMs = world.seed % QUIET_MS.seedsPerLong === 1 ? QUIET_MS.long : QUIET_MS.usual;
   await world.advance(quietMs);
   checkExpiries(world);
   const deadlines = world.vaults.hasDeadlineBetween(start - STEP_MS, world.clock.now());
-  // The status of a connection shows the end of a pause of its logins.
   if (rules.writes > writes + pauses + conflicts && !deadlines)
     throw new Violation("I9", `${rules.writes - writes} writes although nothing changed`);
   // A watch that is open shows the connections of a namespace whose permissions were withdrawn, and
@@ -80,10 +81,9 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
 
 /** Waits until every resource has its expected state, and no write has followed for a while. */
 export async function converge(world: World, rules: WriteRules): Promise<void> {
-  let calm =
-    (world.hasSilentWatches ? -SILENCE_MS / STEP_MS : 0) -
-    (removesMissing(world) ? PROOF_STEPS : 0);
-  for (let waited = 0; calm < CALM_STEPS; waited += STEP_MS) {
+  let calm = world.hasSilentWatches ? -SILENCE_MS / STEP_MS : 0;
+  const needed = (): number => CALM_STEPS + (removesMissing(world) ? PROOF_STEPS : 0);
+  for (let waited = 0; calm < needed(); waited += STEP_MS) {
     const { writes } = rules;
     await world.advance(STEP_MS);
     const wrong =
@@ -94,6 +94,16 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
     calm = wrong === undefined ? calm + 1 : Math.min(calm + 1, 0);
   }
 }
+
+/**
+ * Returns the most writes that the end of the pauses of logins causes: the status of a connection
+ * shows it, and those of its users may show another failure.
+ */
+const writesOfPauses = (world: World): number =>
+  allConnections(world)
+    .map(({ status }) => (status ?? {}) as ConnectionState)
+    .filter(({ loginPausedUntil }) => loginPausedUntil !== undefined)
+    .reduce((sum, { users = 0 }) => sum + 1 + users, 0);
 
 /**
  * Returns the number of targets without which a resource waits, although others have created them:
@@ -137,13 +147,15 @@ function difference(world: World): string | undefined {
   const connections = connectionsOf(world);
   const failing = connections.find(
     ({ status }) =>
-      findCondition((status as ConnectionState)?.conditions, "Ready")?.status !== "True",
+      findCondition((status as ConnectionState | undefined)?.conditions, "Ready")?.status !==
+      "True",
   );
   if (failing)
     return `VaultConnection ${failing.metadata.namespace}/${failing.metadata.name} is not ready`;
   const stale = connections.find(
     ({ status }) =>
-      findCondition((status as ConnectionState)?.conditions, "Stale")?.status === "True",
+      findCondition((status as ConnectionState | undefined)?.conditions, "Stale")?.status ===
+      "True",
   );
   if (stale) return `VaultConnection ${stale.metadata.namespace}/${stale.metadata.name} is stale`;
   const objects = [...world.server.all(vaultSecretKind), ...world.server.all(vaultFileKind)].filter(

@@ -146,8 +146,10 @@ function outcome(
   const content = expectedContent(world, spec, needed);
   const problem = contentProblem(spec, content);
   const reasons = [...problem, ...(isFixed(spec, existing) ? ["TargetImmutable"] : [])];
-  // The remaining keys are still merged, unless they belong to others.
-  const merged = spec.target?.creationPolicy === "Merge" ? ["TargetConflict"] : [];
+  // The remaining keys are still merged, unless they belong to others, or the type of the object
+  // requires keys that an earlier spec named.
+  const merged =
+    spec.target?.creationPolicy === "Merge" ? ["TargetConflict", "TargetRejected"] : [];
   if (needed.some(({ base64 }) => base64 === undefined))
     return failing(...MISSING, ...reasons, ...merged);
   if (problem.length > 0) return failing(...reasons);
@@ -172,6 +174,9 @@ function outcomeOf(
     const merged = mergedInto(existing);
     const owner = `${object.kind}/${object.metadata.name}`;
     const { keys: own = [] } = merged.get(owner) ?? {};
+    // The type of the object may require keys that an earlier spec named.
+    if (!hasType({ ...spec, target: {} }, existing) && own.some((key) => !(key in content)))
+      return "anything";
     // A resource keeps its keys of a former target until it has its next one.
     const others = [...merged].flatMap(([other, { keys }]) => (other === owner ? [] : keys));
     // What another writer has set belongs to it.

@@ -186,6 +186,33 @@ describe("the operator converges after what the simulation has found:", () => {
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
 
+  // The target has bytes of another source under the key of the missing one: it was deleted with
+  // what other sources had in it.
+  test("an edit names a missing source for a key, and a version that does not exist for another", async () => {
+    const commands: Command[] = [
+      connection({ follow: "Auto" }),
+      { type: "write-secret", ...ENTRY },
+      { type: "write-secret", ...ENTRY, name: "s3" },
+      resource("alpha", {
+        data: [
+          { secretKey: "k2", remoteRef: { key: "s1", version: 1 } },
+          { secretKey: "k3", remoteRef: { key: "s3" } },
+        ],
+        dataFrom: [{ extract: { key: "s3" } }],
+      }),
+      advance(60_000),
+      resource("alpha", {
+        data: [
+          { secretKey: "k1", remoteRef: { key: "s1" } },
+          { secretKey: "k2", remoteRef: { key: "s1", version: 2 } },
+          { secretKey: "k3", remoteRef: { key: "s1", owner: "ann@example.com" } },
+        ],
+        target: { whenMissing: "Delete" },
+      }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
   // A restart after an edit to Retain made the operator forget that the names had disappeared
   // together: the edit back to Delete removed all of them.
   test("what disappeared together is kept, a leader changes, and is to be deleted again", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Command } from "./commands.ts";
 import { advance, connection, ENTRY, NAMESPACE, resource, SYNCED } from "./scenes.ts";
 import { runEpisode } from "./simulate.ts";
-import { accountOf } from "./world.ts";
+import { accountOf, urlOf } from "./world.ts";
 
 const write: Command = { type: "write-secret", ...ENTRY };
 const configure = (flags: Extract<Command, { type: "configure" }>["flags"]): Command => ({
@@ -26,6 +26,32 @@ const inNamespace = (namespace: string, commands: readonly Command[]): Command[]
   });
 
 describe("the operator converges with", () => {
+  // The status of a resource did not show the bytes of another vault: a restart, or the connection
+  // edited before the first list, forgot that the names had disappeared together.
+  test("a connection that names another vault without many names, and no watch of targets", async () => {
+    const names = ["m2", "m3", "m4", "m5", "m6"];
+    const other = { url: urlOf("b"), refreshInterval: "10s" };
+    for (const vanished of [false, true]) {
+      const commands: Command[] = [
+        configure({ targetWatch: "off", resync: 300_000 }),
+        connection({ refreshInterval: "60s" }),
+        ...names.map((name): Command => ({ ...write, name })),
+        resource("alpha", {
+          data: undefined,
+          dataFrom: [{ find: { name: { regexp: "^m" } } }],
+          target: { whenMissing: "Delete" },
+        }),
+        advance(90_000),
+        ...(vanished ? [{ type: "vanish", vault: ENTRY.vault, prefix: "m" } as const] : []),
+        connection(other),
+        advance(10_000),
+        ...restart,
+      ];
+      expect(await runEpisode(1, commands)).toBeUndefined();
+      expect(await runEpisode(2, commands)).toBeUndefined();
+    }
+  });
+
   test.each([15_000, 30_000])("a proxy that ends every request after %i ms", async (cutMs) => {
     for (const how of ["504", "reset"] as const) {
       const commands: Command[] = [

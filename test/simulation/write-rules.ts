@@ -39,6 +39,8 @@ interface Written {
   readonly content: Content;
   /** In monotonic milliseconds. */
   readonly at: number;
+  /** Time since when each key has its bytes, in monotonic milliseconds. */
+  readonly keysAt: ReadonlyMap<string, number>;
   readonly resourceVersion: string | undefined;
 }
 
@@ -157,12 +159,20 @@ export class WriteRules {
       isMerge: own !== undefined,
       isTampered,
       writtenAt: written?.at ?? -Infinity,
+      keysAt: written?.keysAt ?? new Map(),
     };
     const write = { world: this.#world, history, user, ...object, was, last, is, versions };
     const { resourceVersion } = after?.metadata ?? {};
+    const at = this.#world.clock.monotonic();
     this.#written.set(`${namespace} ${owner}`, {
       content: is,
-      at: this.#world.clock.monotonic(),
+      at,
+      keysAt: new Map(
+        Object.entries(is).map(([key, base64]) => [
+          key,
+          base64 === was[key] ? (written?.keysAt.get(key) ?? at) : at,
+        ]),
+      ),
       resourceVersion,
     });
     if (write.isMerge) checkMerge(write);

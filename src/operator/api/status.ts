@@ -47,6 +47,12 @@ const itemFacts = {
     .int()
     .optional()
     .describe("Version stored in the target, or the last one if the target does not exist."),
+  otherVault: z
+    .boolean()
+    .optional()
+    .describe(
+      "The target has bytes of another vault under this key, from before the connection was changed.",
+    ),
   latest: z.int().optional().describe("Latest version in the vault's list."),
   expiresAt: timestamp.optional().describe("Time at which this version expires."),
   deleteAt: timestamp.optional().describe("Time at which the vault removes the source."),

@@ -44,6 +44,15 @@ test("decide keeps a typed Secret whose removed source is not in it any more", (
   expect(decide(resource, [found, removed], left).plan).toEqual({ action: "keep" });
 });
 
+test("decide keeps a typed Secret that has another source's bytes under the key of the gone one", () => {
+  const [crt, key] = items;
+  const found = { state: "found", item: crt!, candidate: candidate(2), version: 2 } as const;
+  const gone = { state: "missing", item: key!, deletion: "due", isAbsent: true } as const;
+  const eager = { ...resource, whenMissing: "Delete" } as const;
+  expect(decide(eager, [found, gone], target).plan).toEqual({ action: "keep" });
+  expect(decide(eager, [found, { ...gone, isAbsent: false }], target).plan.action).toBe("delete");
+});
+
 test("decide deletes a typed Secret if all its sources were removed", () => {
   const removed = items.map(
     (item) => ({ state: "removed", item, deleteAt: 0, deletion: "due" }) as const,

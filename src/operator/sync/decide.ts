@@ -105,7 +105,10 @@ export function droppedFrom(
   target: TargetState,
 ): readonly Resolution[] {
   if (!isOwn(target)) return [];
-  return resolutions.filter((one) => isDropped(one) && target.synced.has(one.item.id));
+  return resolutions.filter(
+    (one) =>
+      isDropped(one) && target.synced.has(one.item.id) && !("isAbsent" in one && one.isAbsent),
+  );
 }
 
 /**

@@ -30,6 +30,8 @@ export interface Report {
   readonly digest: string | undefined;
   /** Version by key of the target, as far as known. */
   readonly versions: ReadonlyMap<string, number>;
+  /** The items under whose keys the target has bytes of another vault. */
+  readonly ofOtherVault: ReadonlySet<string>;
   /** `undefined`: the items stay unchanged. */
   readonly resolutions: readonly Resolution[] | undefined;
   /** `connectionId` of the connection that the resolutions are from. */
@@ -53,6 +55,7 @@ export function reportOf(
     verified: undefined,
     digest: undefined,
     versions: new Map(),
+    ofOtherVault: new Set(),
     resolutions: undefined,
     connection: undefined,
     forced: undefined,

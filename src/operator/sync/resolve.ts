@@ -128,7 +128,7 @@ export type Resolution =
       readonly ofOwner?: string | undefined;
       readonly list?: string | undefined;
       readonly near?: string | undefined;
-      /** The target has no such key: an awaited deletion would change nothing. */
+      /** The target has nothing of it: an awaited deletion would change nothing. */
       readonly isAbsent?: boolean;
       /** The target has bytes of another vault, whose deletion is awaited. */
       readonly isOfOtherVault?: boolean | undefined;
@@ -310,7 +310,7 @@ function resolveGone(
   const isOverdue = now - missingSince >= REMOVAL_WAIT_MS;
   if (deleteAt === undefined || deleteAt > missingSince || deleteAt > now)
     return resolveMissing(resource, item, remembered, isOverdue);
-  const isAbsent = remembered.synced === undefined;
+  const isAbsent = !hasBytes(remembered);
   const isDeleted = resource.whenRemoved === "Delete" || item.isOptional === true;
   const deletion = held === true ? "held" : "due";
   return {
@@ -323,6 +323,13 @@ function resolveGone(
   };
 }
 
+/**
+ * Reports whether the target may have bytes of the source. Bytes of another source that an earlier
+ * spec named do not count. Of which source bytes of another vault are is not known.
+ */
+const hasBytes = ({ synced, sameName, isOfOtherVault }: Remembered): boolean =>
+  synced !== undefined && (sameName === true || isOfOtherVault === true);
+
 /** Returns what becomes of the key of an entry that is gone before any deadline. */
 function resolveMissing(
   resource: SyncResource,
@@ -330,23 +337,15 @@ function resolveMissing(
   remembered: Remembered,
   isOverdue: boolean,
 ): Resolution {
-  const { synced, sameName, held, provenInMs = Infinity, isOfOtherVault } = remembered;
+  const { held, provenInMs = Infinity, isOfOtherVault } = remembered;
   const { isListed, ofOwner, list, near } = remembered;
   const isOptional = item.isOptional === true;
-  // Bytes of another source that an earlier spec named do not count. Of which source bytes of
-  // another vault are is not known.
-  const hasBytes = synced !== undefined && (sameName === true || isOfOtherVault === true);
-  if (isOptional && !hasBytes) return { state: "missing", item, deletion: "due" };
+  const isAbsent = !hasBytes(remembered);
+  if (isOptional && isAbsent) return { state: "missing", item, deletion: "due", isAbsent };
   const missing = { state: "missing", item, isListed, ofOwner, list, near } as const;
   if (resource.whenMissing === "Retain" && !isOptional) return missing;
   if (held === true) return { ...missing, deletion: "held" };
   return provenInMs > 0
-    ? {
-        ...missing,
-        deletion: "awaited",
-        provenInMs,
-        isAbsent: synced === undefined,
-        isOfOtherVault,
-      }
-    : { ...missing, deletion: "due", isOverdue };
+    ? { ...missing, deletion: "awaited", provenInMs, isAbsent, isOfOtherVault }
+    : { ...missing, deletion: "due", isOverdue, isAbsent };
 }

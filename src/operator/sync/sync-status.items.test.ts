@@ -8,6 +8,8 @@ import {
   readStatus,
   removesWhenGone,
   reportedDeadline,
+  reportedOwners,
+  showsBytes,
   showsServed,
   type StatusInput,
   type SyncStatus,
@@ -151,6 +153,15 @@ test("a vault that does not respond is reported with the time since when", () =>
 const policy = (whenRemoved: "Delete" | "Retain", whenMissing: "Delete" | "Retain"): SyncResource =>
   syncResource([a], { whenRemoved, whenMissing });
 
+test("an item shows bytes of another vault, and the owner of the entry they stand for", () => {
+  const other = { ofOtherVault: new Set(["a"]), versions: new Map<string, number>() };
+  const shown = next({}, [missing], other);
+  expect(shown.items).toEqual([{ secretKey: "a", key: missing.item.source, otherVault: true }]);
+  expect(showsBytes(shown, missing.item.source)).toBe(true);
+  expect(reportedOwners(shown, missing.item.source)).toEqual([""]);
+  expect(next(shown, [missing]).items?.[0]).not.toHaveProperty("otherVault");
+});
+
 describe("showsServed", () => {
   const retain = policy("Retain", "Retain");
   const item = { secretKey: "key", key: "a", version: 1 };
@@ -218,12 +229,16 @@ describe("showsServed", () => {
     expect(showsServed(of, status, "a", never)).toBe(expected);
   });
 
-  test("returns true for bytes of another vault that are removed, as only the target claims them", () => {
+  test("returns true for bytes that are removed and only the target, or another vault, shows", () => {
     const status = { items: [{ secretKey: "key", key: "a" }] };
-    const claimed = [policy("Retain", "Delete"), retain].map((of) =>
-      showsServed(of, status, "a", () => true),
-    );
-    expect(claimed).toEqual([true, false]);
+    const other = { items: [{ secretKey: "key", key: "a", otherVault: true }] };
+    for (const [of, expected] of [
+      [policy("Retain", "Delete"), true],
+      [retain, false],
+    ] as const) {
+      expect(showsServed(of, status, "a", () => true)).toBe(expected);
+      expect(showsServed(of, other, "a", never)).toBe(expected);
+    }
   });
 });
 
@@ -270,6 +285,8 @@ describe("removesWhenGone", () => {
     });
     expect(removes(of({}, "db"))).toBe(false);
     expect(removes(of({}, "db"), true)).toBe(true);
+    const otherVault = [{ secretKey: "p", key: "db", otherVault: true }];
+    expect(removes(of({ items: otherVault }))).toBe(true);
     expect(removes(of({}))).toBe(false);
     expect(removes(of({}), true)).toBe(true);
     expect(removes(of({ itemsOmitted: 1 }))).toBe(true);

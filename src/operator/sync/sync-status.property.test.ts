@@ -74,6 +74,7 @@ const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   }),
   resolutions: fc.option(fc.array(resolution, { maxLength: 70 }), { nil: undefined }),
   versions: fc.constantFrom(new Map([["a", 3]]), new Map<string, number>()),
+  ofOtherVault: fc.constantFrom(new Set(["a"]), new Set<string>()),
   effect: fc.constantFrom("none" as const, "updated" as const),
   verified: fc.constantFrom(undefined, "1", "2"),
   digest: fc.constantFrom(undefined, "key.1", "key.2"),

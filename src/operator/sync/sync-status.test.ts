@@ -44,6 +44,7 @@ function report(changes: Partial<StatusInput> = {}): StatusInput {
     forced: undefined,
     resolutions: [found()],
     versions: new Map([["a", 3]]),
+    ofOtherVault: new Set(),
     changed: false,
     now: NOW,
     ...changes,

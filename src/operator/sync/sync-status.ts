@@ -28,6 +28,10 @@ type ItemStatus = SecretItemStatus | FileItemStatus;
 const keyOf = (item: ItemStatus): string => ("filename" in item ? item.key : item.secretKey);
 const sourceOf = (item: ItemStatus): string => ("filename" in item ? item.filename : item.key);
 
+/** Reports whether an item shows bytes in the target, of its source or one of another vault. */
+const isInTarget = ({ version, otherVault }: ItemStatus): boolean =>
+  version !== undefined || otherVault === true;
+
 /** Returns the names of the sources that a status shows. */
 export const reportedNames = ({ items = [] }: SyncStatus): string[] => items.map(sourceOf);
 
@@ -43,9 +47,7 @@ export function reportedName({ items = [] }: SyncStatus, key: string): string | 
  */
 export const reportedOwners = ({ items = [] }: SyncStatus, source: string): string[] =>
   items.flatMap((item) =>
-    "filename" in item || item.key !== source || item.version === undefined
-      ? []
-      : (item.owner ?? ""),
+    "filename" in item || item.key !== source || !isInTarget(item) ? [] : (item.owner ?? ""),
   );
 
 /** Returns the names that a rule found, according to a status: their keys are what it makes of them. */
@@ -81,8 +83,8 @@ export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | u
 
 /**
  * Reports whether a status shows that the target has bytes of this source that were listed when it
- * was written, or that are to be removed since. A status that does not show all items may. It shows
- * no version of bytes of another vault: `isClaimed` says whether the target has them.
+ * was written, or that are to be removed since. A status that does not show all items may.
+ * `isClaimed` says whether the target has them, if the status was not written yet.
  */
 export function showsServed(
   { whenRemoved, whenMissing, items: wanted }: SyncResource,
@@ -97,20 +99,20 @@ export function showsServed(
     isShown = true;
     const policy = isOptional ? "Delete" : item.deleteAt === undefined ? whenMissing : whenRemoved;
     const wasListed = item.latest !== undefined || policy === "Delete";
-    if (wasListed && (item.version !== undefined || isClaimed())) return true;
+    if (wasListed && (isInTarget(item) || isClaimed())) return true;
   }
   return !isShown && itemsOmitted !== undefined;
 }
 
 /** Reports whether a status shows bytes of this source in the target. */
 export const showsBytes = ({ items = [] }: SyncStatus, source: string): boolean =>
-  items.some((item) => sourceOf(item) === source && item.version !== undefined);
+  items.some((item) => sourceOf(item) === source && isInTarget(item));
 
 /**
  * Reports whether a resource removes a key, or may, when this source is gone: `isDue`, by the vault
- * at its deadline. A status with the source shows whether the target has its bytes, but not bytes
- * of another vault. If a complete status of this spec lacks the source, the target has its bytes
- * only if `isClaimed`: the status was not written yet.
+ * at its deadline. A status with the source shows whether the target has its bytes. If a complete
+ * status of this spec lacks the source, the target has its bytes only if `isClaimed`: the status was
+ * not written yet.
  */
 export function removesWhenGone(
   { whenRemoved, whenMissing, items: wanted, generation }: SyncResource,
@@ -122,7 +124,7 @@ export function removesWhenGone(
   const isOptional = wanted.some((item) => item.source === source && item.isOptional === true);
   if (!isOptional && (isDue ? whenRemoved : whenMissing) === "Retain") return false;
   const shown = items.filter((item) => sourceOf(item) === source);
-  if (shown.length > 0) return shown.some(({ version }) => version !== undefined) || isClaimed();
+  if (shown.length > 0) return shown.some(isInTarget) || isClaimed();
   return itemsOmitted !== undefined || observedGeneration !== generation || isClaimed();
 }
 
@@ -214,6 +216,7 @@ function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resoluti
   const candidate = "candidate" in resolution ? resolution.candidate : undefined;
   const facts = defined({
     version: lastVersion(before, input, resolution),
+    otherVault: input.ofOtherVault.has(id) || undefined,
     latest: candidate?.latest,
     expiresAt: formatTimestamp(candidate?.expiresAt),
     deleteAt: formatTimestamp(deadlineOf(resolution)),

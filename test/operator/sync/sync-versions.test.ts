@@ -238,7 +238,7 @@ describe("a failing read", () => {
   });
 });
 
-test("the version of another vault is no reason to refuse that of this one", async () => {
+test("the version of another vault is no reason to refuse the version of this one", async () => {
   await using scene = await SimulatedWorld.following([{ name: "db", version: 5 }], {
     password: "db",
   });

@@ -62,16 +62,18 @@ export function checkExpiries(world: World): void {
 }
 
 /**
- * Reports whether others changed a target that cannot be written again, because sources are
- * missing: all of it is kept.
+ * Reports whether others changed a target that cannot be written again, because sources are gone, or
+ * took it away: all of it is kept.
  */
 function isUnverified(resource: KubeObject, { metadata }: KubeObject): boolean {
   const { conditions, target } = (resource["status"] ?? {}) as {
     readonly conditions?: [];
     readonly target?: { readonly resourceVersion?: string };
   };
-  const isMissing = findCondition(conditions, "Ready")?.reason === "SourceMissing";
-  return isMissing && target?.resourceVersion !== metadata.resourceVersion;
+  const reason = findCondition(conditions, "Ready")?.reason;
+  if (reason === "TargetConflict") return true;
+  const isGone = reason === "SourceMissing" || reason === "SourceRemoved";
+  return isGone && target?.resourceVersion !== metadata.resourceVersion;
 }
 
 /** Returns the connection and the vault that a resource follows reliably. */

@@ -20,7 +20,7 @@ const UNSEEN_MS = 9_000;
  * requires (I1, I6). Returns the keys whose source is gone.
  */
 export function checkRemovals(write: TargetWrite): readonly string[] {
-  const { world, history, name, namespace, before, after, owner, was, is, writtenAt } = write;
+  const { world, history, name, namespace, before, after, owner, was, is, keysAt } = write;
   const gone: string[] = [];
   if (!before) return gone;
   const [kind = "", resourceName = ""] = owner.split("/");
@@ -62,8 +62,8 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
     if (specs.some((each) => ofSpec(each).length === 0)) continue;
     if (known.length === 0) continue;
     // An edit replaced a key that the spec named, or another rule found, by a rule that does not
-    // find its source. It may have waited for a list.
-    const edited = [...specs, ...history.since(namespace, owner, writtenAt)];
+    // find its source. It may have waited for a list, also of another vault.
+    const edited = [...specs, ...history.since(namespace, owner, keysAt.get(key) ?? -Infinity)];
     const isUnfound =
       output.absence === "found" &&
       edited.some((each) => ofSpec(each).some((other) => !isSameRule(other, output))) &&

@@ -71,7 +71,11 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
     object !== undefined && object.metadata.resourceVersion === target?.resourceVersion;
   const content = isCurrent ? contentOf(object) : undefined;
   const isRendered = spec.target?.template !== undefined;
-  for (const { key, id, member, source, version, absence } of itemsOf(spec)) {
+  const wanted = itemsOf(spec);
+  for (const { key, id, member, source, version, absence } of wanted) {
+    // A version that lacks a member leaves its key to another item.
+    const isShared = wanted.some((other) => other.key === key && other.id !== id);
+    if (absence === "member" && isShared) continue;
     const item = items.find((each) => (each.secretKey ?? each.key) === id);
     if (
       absence !== "never" &&

@@ -33,6 +33,8 @@ export interface TargetWrite {
   readonly isTampered: boolean;
   /** Time of the last write of the operator for this owner, in monotonic milliseconds. */
   readonly writtenAt: number;
+  /** Time since when each key has its bytes, in monotonic milliseconds. */
+  readonly keysAt: ReadonlyMap<string, number>;
   /** Content in base64; for a merge, the content of the resource's keys only. */
   readonly was: Content;
   /** Content before or, if a user has deleted the object, the content that was written last. */

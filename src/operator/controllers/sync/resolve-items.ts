@@ -225,6 +225,15 @@ export function syncedVersions(
   return versions;
 }
 
+/** Returns the items of a resource under whose keys its target has bytes of another vault. */
+export function itemsOfOtherVault({ resource, access, state }: Observed): Set<string> {
+  const isOther = ({ id }: SyncItem): boolean => {
+    const synced = state.state === "owned" ? state.synced.get(id) : undefined;
+    return synced !== undefined && !isFromVault(synced, access.vault);
+  };
+  return new Set(resource.items.filter(isOther).map(({ id }) => id));
+}
+
 /**
  * Returns the state of an edited target with the versions that the last status reported instead of
  * those it claims.

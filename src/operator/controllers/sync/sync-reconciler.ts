@@ -33,7 +33,7 @@ import type { FreshLists } from "../outcome/fresh-lists.ts";
 import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
-import { resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
+import { itemsOfOtherVault, resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
 import { deadlinesOf, NO_DEADLINES, ResourceMemory } from "./resource-memory.ts";
 import { removeFormerTargets, removeGoneFromFormers } from "./release-target.ts";
@@ -335,7 +335,8 @@ function decideFor(observed: Observed): Omit<Planned, "current"> {
   const resolutions = resolveItems(observed);
   const decision = decide(resource, resolutions, state);
   const versions = syncedVersions(observed, resolutions);
-  const facts = { resolutions, connection: access.id, stale: access.stale, versions };
+  const ofOtherVault = itemsOfOtherVault(observed);
+  const facts = { resolutions, connection: access.id, stale: access.stale, versions, ofOtherVault };
   return { ...observed, resolutions, decision, report: reportOf(decision.readyCondition, facts) };
 }
 

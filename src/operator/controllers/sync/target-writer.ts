@@ -138,7 +138,8 @@ export class TargetWriter {
     { resource, state, report, signal }: Planned,
   ): Promise<Reported> {
     if (state.state === "owned") await deleteTarget(this.#options, resource, state, signal);
-    const done = { ...report, effect: "deleted", changed: true, versions: new Map() } as const;
+    const nothing = { versions: new Map(), ofOtherVault: new Set<string>() };
+    const done = { ...report, ...nothing, effect: "deleted", changed: true } as const;
     return failure === undefined ? { report: done, next: DONE } : failed(done, failure, false);
   }
 
@@ -326,6 +327,9 @@ function changeOf(assembled: Assembled, current: CurrentTarget): Change {
 const unwritten = ({ content }: Assembled, report: Report): Report => ({
   ...report,
   versions: versionsOf(content, report),
+  ofOtherVault: new Set(
+    [...report.ofOtherVault].filter((id) => content.claims.has(id) && !content.fetched.has(id)),
+  ),
 });
 
 /** Returns the result for a target that others change too; `undefined` if it need not wait. */
