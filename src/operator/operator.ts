@@ -244,7 +244,7 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
 
 interface Engine extends Omit<EngineOptions, "metrics"> {
   readonly reflectors: Reflectors;
-  readonly watches: Pick<NamespaceWatches, "listing" | "isSettled">;
+  readonly watches: Pick<NamespaceWatches, "isComplete" | "isSettled">;
   readonly workloads: ControllersOptions["restarts"]["workloads"];
   readonly connectionFactory: ConnectionFactory;
   readonly metrics: OperatorMetrics;
@@ -290,7 +290,7 @@ async function runShard(
       },
       cluster: {
         ...engine.reflectors,
-        isListed: () => engine.watches.listing === 0,
+        isListed: () => engine.watches.isComplete,
         isListedOrDenied: () => engine.watches.isSettled,
       },
       fence,

@@ -81,3 +81,21 @@ test("a namespace that is unreadable does not delay the first push of another on
   expect(scene.pushes.versions()).toEqual(["younger"]);
   expect(scene.pushes.reason()).toBe("Synced");
 });
+
+test("Delete waits also when a namespace became unreadable while the operator was running", async () => {
+  await using scene = await twoNamespaces();
+  scene.pushes.put({ deletionPolicy: "Delete" });
+  await scene.settle();
+  scene.deny("billing");
+  for (const watch of scene.server.watches()) watch.drop();
+  await scene.settle(60_000);
+  scene.pushes.put({}, "push", "billing");
+  scene.pushes.delete();
+  await scene.settle(300_000);
+  expect(scene.pushes.reason()).toBe("TargetForbidden");
+  expect(scene.pushes.versions()).toEqual(["younger"]);
+  scene.allow();
+  await scene.settle(BACK_MS);
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["younger", "older"]);
+});

@@ -23,7 +23,7 @@ export interface ClusterResources {
   readonly secrets: Watched<KubeObject>;
   readonly files: Watched<KubeObject>;
   readonly pushes: Watched<KubeObject>;
-  /** Reports whether all namespaces that the operator serves are listed. */
+  /** Reports whether all namespaces that the operator serves are listed and watched. */
   readonly isListed: () => boolean;
   /** Reports whether the API server denies the lists of all others. */
   readonly isListedOrDenied: () => boolean;

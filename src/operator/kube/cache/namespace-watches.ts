@@ -50,6 +50,14 @@ export class NamespaceWatches implements AsyncDisposable {
     return [...this.#watched.values()].filter(({ isServed }) => !isServed).length;
   }
 
+  /**
+   * Reports whether all objects of all namespaces are known: a namespace whose lists or watches are
+   * denied since it was served may have new ones.
+   */
+  get isComplete(): boolean {
+    return [...this.#watched.values()].every((watch) => watch.isServed && !watch.isDenied);
+  }
+
   /** Reports whether the API server denies the lists of all namespaces that are not served. */
   get isSettled(): boolean {
     return [...this.#watched.values()].every((watch) => watch.isServed || watch.isDenied);
