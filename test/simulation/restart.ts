@@ -19,6 +19,7 @@ import type { WriteRules } from "./write-rules.ts";
 export async function checkRestart(world: World, rules: WriteRules): Promise<void> {
   const [before, start] = [stateOf(world), world.clock.now()];
   const isDelayed = hasDelayedVersions(world);
+  const isAmbiguous = hasAmbiguousNames(world);
   world.replicas.crashAll();
   world.replicas.startAll();
   await converge(world, rules);
@@ -27,6 +28,7 @@ export async function checkRestart(world: World, rules: WriteRules): Promise<voi
   for (const [name, state] of after) {
     if (isDeepStrictEqual(before.get(name), state) || isFoundConflict(state)) continue;
     const [was, is] = [before.get(name), state].map((each) => JSON.stringify(each));
+    if (isAmbiguous && withoutNumber(was) === withoutNumber(is)) continue;
     throw new Violation("I14", `a restart changed ${name} from ${was} to ${is}`);
   }
 }
@@ -39,6 +41,23 @@ const hasDelayedVersions = ({ server }: World): boolean =>
       ({ status = {} }) =>
         findCondition((status as { conditions?: [] }).conditions, "UpdateAvailable") !== undefined,
     );
+
+/**
+ * Reports whether another owner's entry of a name was listed when the entry of the bytes was gone.
+ * A hold counts it if that was at its deadline; the next process does not know of the deadline.
+ */
+const hasAmbiguousNames = ({ server }: World): boolean =>
+  server
+    .all(vaultSecretKind)
+    .some(
+      ({ status = {} }) =>
+        findCondition((status as { conditions?: [] }).conditions, "Ready")?.reason ===
+        "AmbiguousName",
+    );
+
+/** Returns a state without the number of the names that are held. */
+const withoutNumber = (state = ""): string =>
+  state.replaceAll(/\d+ referenced names|confirm-removals=\d+/gu, "");
 
 /** Returns every target, and what every resource reports. */
 function stateOf({ server }: World): ReadonlyMap<string, unknown> {
