@@ -4,7 +4,7 @@ import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
 import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import { groupOf, type ObjectMeta } from "../../kube/resource.ts";
-import { droppedFrom, outweighsOthers } from "../../sync/decide.ts";
+import { isDropped, outweighsOthers } from "../../sync/decide.ts";
 import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
 import { targetState } from "../../sync/target.ts";
 import { renderPatch } from "./render-target.ts";
@@ -119,7 +119,8 @@ export async function removeGoneFromFormers(
     const state = targetState(former, metadata);
     if (state.state !== "owned") continue;
     const { synced, content: digest = "", uid, resourceVersion } = state;
-    const gone = droppedFrom(resolutions, state).filter(({ item }) => {
+    // What the resolutions say of bytes concerns the new target.
+    const gone = resolutions.filter(isDropped).filter(({ item }) => {
       const claim = synced.get(item.id);
       return claim !== undefined && isOfName({ before, access }, item, claim);
     });

@@ -135,7 +135,7 @@ describe("what was served last", () => {
       scene.follow({ password: "db" }, { connection });
       await scene.settle();
     }
-    expect(scene.status().items).toEqual([{ secretKey: "password", key: "db" }]);
+    expect(scene.status().items).toEqual([{ secretKey: "password", key: "db", otherVault: true }]);
     scene.vault().lists(eve);
     scene.follow({ password: "db" });
     await scene.settle();
