@@ -51,6 +51,12 @@ export const ADOPT_ANNOTATION = "vaultsync.dev/adopt";
 export const ACCEPT_ANNOTATION = "vaultsync.dev/accept";
 
 /**
+ * On a resource: the versions that it keeps although the vault has newer ones, JSON or `*` for all;
+ * see `parseHold`.
+ */
+export const HOLD_ANNOTATION = "vaultsync.dev/hold";
+
+/**
  * On a resource: any text; another one requests an immediate sync, and `status.lastForceSync`
  * echoes it when that is done.
  */

@@ -38,6 +38,9 @@ export const reasons = {
   RemovalsHeld: transient(
     "Too many names disappeared from the vault together. Check the vault, the account and the scope; to remove their keys, set the annotation that the message names.",
   ),
+  Held: transient(
+    "The annotation vaultsync.dev/hold keeps the versions that the message shows. To follow the vault again, run vaultsync resume, or remove the annotation.",
+  ),
   VersionNotFound: stalled("Set version to an existing version, or to latest."),
   VersionRegressed: stalled(
     "Create a newer version, pin a version, or accept the lower one with the annotation vaultsync.dev/accept: <name>@<version>.",

@@ -1,8 +1,9 @@
 import type { z } from "zod";
-import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../api/names.ts";
+import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION, HOLD_ANNOTATION } from "../api/names.ts";
 import { parseDuration } from "../lib/duration.ts";
 import { explainProblems } from "../api/validation.ts";
 import type { ConnectionKind } from "../api/kinds.ts";
+import { parseHold } from "./gate.ts";
 import type { SyncResource, TargetPolicy } from "./sync-resource.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 
@@ -92,6 +93,7 @@ export function parseResource<S extends CommonSpec>(
     generation: metadata.generation ?? 0,
     forceSync: metadata.annotations?.[FORCE_SYNC_ANNOTATION],
     accepted: accepted(object),
+    hold: parseHold(metadata.annotations?.[HOLD_ANNOTATION]),
   };
   const parsed = schema.safeParse(object.spec);
   if (parsed.success) {

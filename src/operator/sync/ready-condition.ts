@@ -1,3 +1,4 @@
+import { HOLD_ANNOTATION } from "../api/names.ts";
 import type { Reason } from "../api/reasons.ts";
 import { formatTimestamp } from "./timestamp.ts";
 import type { Resolution } from "./resolve.ts";
@@ -140,6 +141,19 @@ function explainMissing(
   return `${isnt}: check ${name}, its shares and the scope of the connection; ${keptText(absent)}`;
 }
 
+function explainVersion({
+  version,
+  candidate: { latest },
+  held,
+}: Extract<Problem, { state: "no-version" }>): string {
+  if (held === undefined)
+    return `has no version ${version}, the latest is ${latest}: set version to an existing version or to latest`;
+  const kept = `existing content is kept. Name an existing version in the annotation ${HOLD_ANNOTATION}, or remove it`;
+  return held === "named"
+    ? `is held in version ${version}; the vault does not have it, the latest is ${latest}; ${kept}`
+    : `is held, and the target has bytes of another vault; ${kept}`;
+}
+
 /** @param absent the target, if it does not exist */
 function explain(problem: Problem, absent: string | undefined): string {
   const { source } = problem.item;
@@ -149,7 +163,7 @@ function explain(problem: Problem, absent: string | undefined): string {
     case "other-owner":
       return `${source} now belongs to ${problem.candidate.owner ?? "another owner"}, not to the owner of the stored version: ${chooseOwner(problem.item, "to follow it")}`;
     case "no-version":
-      return `${source} has no version ${problem.version}, the latest is ${problem.candidate.latest}: set version to an existing version or to latest`;
+      return `${source} ${explainVersion(problem)}`;
     case "regressed":
       return (
         `${source} went back from version ${problem.syncedVersion} to ${problem.candidate.latest}; the lower version is not written. ` +

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource, VAULT } from "../../../test/lab/kube/sync-resource.ts";
+import { parseHold } from "./gate.ts";
 import { type Candidate, type Remembered, resolveItem } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 import { sourceId } from "./target.ts";
@@ -167,11 +168,11 @@ describe("resolveItem for a resource with a refreshInterval", () => {
       resolve(syncItem("db"), [candidate(5)], { ...synced(3), refreshInMs: 10 }),
     ).toMatchObject({
       version: 3,
-      refreshInMs: 10,
+      gate: { reason: "RefreshInterval", opensInMs: 10 },
     });
     const over = resolve(syncItem("db"), [candidate(5)], { ...synced(3), refreshInMs: 0 });
     expect(over.state === "found" && over.version).toBe(5);
-    expect("refreshInMs" in over).toBe(false);
+    expect("gate" in over).toBe(false);
   });
 
   test("has nothing to wait for in the synced version, or in an accepted lower one", () => {
@@ -318,5 +319,67 @@ describe("resolveItem for a version", () => {
     expect(resolve(syncItem("db"), [candidate(1, { vault: "another" })], synced(5)).state).toBe(
       "found",
     );
+  });
+});
+
+describe("a hold", () => {
+  const item = syncItem("db");
+  const held = (text: string, remembered: Remembered, latest = 5, changes = {}) =>
+    resolveItem(
+      syncResource([item], { hold: parseHold(text) }),
+      item,
+      [candidate(latest, changes)],
+      remembered,
+      NOW,
+    );
+  const three = '{"versions": {"db": 3}}';
+
+  test("serves the version that it names, an older or a newer one, with and without a target", () => {
+    for (const remembered of [nothing, synced(2), synced(3), synced(5)]) {
+      expect(held(three, remembered)).toMatchObject({
+        state: "found",
+        version: 3,
+        gate: { reason: "Held", version: 3 },
+      });
+    }
+  });
+
+  test("that names no version keeps the one of the target, or the last one of the status", () => {
+    expect(held("*", synced(3))).toMatchObject({ version: 3, gate: { reason: "Held" } });
+    expect(held("*", { ...nothing, served: 3 })).toMatchObject({ version: 3 });
+    expect(held("not JSON", synced(3))).toMatchObject({ version: 3 });
+    expect(held('{"versions": {"other": 1}}', synced(3))).toMatchObject({ version: 3 });
+  });
+
+  test("without a version to keep creates the latest one", () => {
+    expect(held("*", nothing)).toMatchObject({ state: "found", version: 5 });
+  });
+
+  test("does not outweigh an accepted lower version, and reports one that is not accepted", () => {
+    expect(held("*", synced(9)).state).toBe("regressed");
+  });
+
+  test("of a version that the vault does not have keeps the bytes", () => {
+    const gone = { state: "no-version", version: 3, held: "named" };
+    expect(held(three, synced(2), 2)).toMatchObject(gone);
+    const sizes = new Map([[5, 1]]);
+    expect(held(three, synced(5), 5, { sizes })).toMatchObject(gone);
+    expect(held(three, synced(3), 5, { sizes })).toMatchObject({ state: "found", version: 3 });
+  });
+
+  test("keeps bytes of another vault, unless it names a version", () => {
+    const other = { ...synced(3, "ops@example.com", "elsewhere"), isOfOtherVault: true };
+    expect(held("*", other)).toMatchObject({ state: "no-version", held: "other-vault" });
+    expect(held(three, other)).toMatchObject({ state: "found", version: 3 });
+  });
+
+  test("leaves pinned versions and missing entries alone", () => {
+    const pinned = syncItem("db", { version: 4 });
+    const resource = syncResource([pinned], { hold: parseHold(three) });
+    expect(resolveItem(resource, pinned, [candidate(5)], synced(3), NOW)).toMatchObject({
+      state: "found",
+      version: 4,
+    });
+    expect(resolveItem(resource, item, [], synced(3), NOW).state).toBe("missing");
   });
 });

@@ -1,5 +1,6 @@
 import { hasOwner } from "../api/received-secrets.ts";
 import type { Redacted } from "../../lib/redacted.ts";
+import { closedGate, type Gate } from "./gate.ts";
 import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { isFromVault, type SyncedKey, sourceId } from "./target.ts";
 
@@ -98,8 +99,8 @@ export type Resolution =
       readonly item: SyncItem;
       readonly candidate: Candidate;
       readonly version: number;
-      /** Time in milliseconds after which a newer version is followed. */
-      readonly refreshInMs?: number | undefined;
+      /** Why it is not the latest version. */
+      readonly gate?: Gate | undefined;
     }
   | {
       readonly state: "removed";
@@ -157,6 +158,8 @@ export type Resolution =
       readonly item: SyncItem;
       readonly candidate: Candidate;
       readonly version: number;
+      /** A hold requests the version: by its number, or as what the target has of another vault. */
+      readonly held?: "named" | "other-vault";
     }
   | {
       readonly state: "regressed";
@@ -257,10 +260,34 @@ function isReplacement(
   return isOther && sameName === true;
 }
 
+/** Reports whether the list does not rule out that the vault has a version. */
+const hasVersion = ({ sizes, latest }: Candidate, version: number): boolean =>
+  sizes === undefined ? version <= latest : sizes.has(version);
+
 function resolvePinned(item: SyncItem, version: number, candidate: Candidate): Resolution {
-  const { sizes, latest } = candidate;
-  const exists = sizes === undefined ? version <= latest : sizes.has(version);
-  return { state: exists ? "found" : "no-version", item, candidate, version };
+  const state = hasVersion(candidate, version) ? "found" : "no-version";
+  return { state, item, candidate, version };
+}
+
+/**
+ * Returns the version that a hold keeps: the one that it names, also an older one; `undefined` if it
+ * names none. Bytes of another vault have a version of that vault: they are kept.
+ */
+function resolveHeld(
+  item: SyncItem,
+  candidate: Candidate,
+  { reason, version }: Gate,
+  { synced, isOfOtherVault }: Remembered,
+): Resolution | undefined {
+  if (version === undefined) {
+    if (reason !== "Held" || synced === undefined || isOfOtherVault !== true) return undefined;
+    return { state: "no-version", item, candidate, version: synced.version, held: "other-vault" };
+  }
+  const isServed =
+    synced !== undefined && synced.version === version && hasSource(item, candidate, synced);
+  if (!isServed && !hasVersion(candidate, version))
+    return { state: "no-version", item, candidate, version, held: "named" };
+  return { state: "found", item, candidate, version, gate: { reason, version } };
 }
 
 function resolveLatest(
@@ -270,13 +297,15 @@ function resolveLatest(
   remembered: Remembered,
 ): Resolution {
   const { latest } = candidate;
-  const { refreshInMs = 0 } = remembered;
+  const { refreshInMs = 0, synced } = remembered;
+  const gate = closedGate(resource, item, refreshInMs, synced !== undefined);
+  const held = gate && resolveHeld(item, candidate, gate, remembered);
+  if (held !== undefined) return held;
   const before = earlierVersion(item, candidate, remembered);
   if (before !== undefined && before > latest && !isAccepted(resource, item, latest))
     return { state: "regressed", item, candidate, syncedVersion: before };
-  const isWaiting = refreshInMs > 0 && remembered.synced !== undefined;
-  if (isWaiting && before !== undefined && before < latest)
-    return { state: "found", item, candidate, version: before, refreshInMs };
+  if (gate !== undefined && before !== undefined && before < latest)
+    return { state: "found", item, candidate, version: before, gate };
   return { state: "found", item, candidate, version: latest };
 }
 

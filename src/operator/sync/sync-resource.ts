@@ -68,6 +68,16 @@ export interface TargetPolicy {
   readonly immutable: boolean;
 }
 
+/** A user's request to keep versions although the vault has newer ones. */
+export interface Hold {
+  /** Versions by the id of the item. Every other item keeps the version that the target has. */
+  readonly versions: ReadonlyMap<string, number>;
+  /** The author and the reason, for a message; empty if the annotation does not say them. */
+  readonly note: string;
+  /** Reason why the annotation cannot be used: then every item keeps the version of the target. */
+  readonly problem?: string | undefined;
+}
+
 /** The desired state of a VaultSecret or VaultFile: the input of every decision. */
 export interface SyncResource {
   readonly kind: "VaultSecret" | "VaultFile";
@@ -96,6 +106,8 @@ export interface SyncResource {
   readonly forceSync: string | undefined;
   /** `name@version` pairs that a user accepted (annotation vaultsync.dev/accept). */
   readonly accepted: ReadonlySet<string>;
+  /** The versions that are kept (annotation vaultsync.dev/hold). */
+  readonly hold?: Hold | undefined;
 }
 
 /** Reports whether the target belongs to others, and the resource only adds keys to it. */

@@ -41,7 +41,7 @@ function next(
   );
   return readStatus(
     "VaultSecret",
-    JSON.parse(JSON.stringify(nextStatus(before, { ...report, resource, now: NOW }))),
+    JSON.parse(JSON.stringify(nextStatus(before, { resource, now: NOW, ...report }))),
   );
 }
 
@@ -105,8 +105,10 @@ const deferred = (key: string): Resolution => ({
   item: syncItem(key),
   candidate: candidate(2),
   version: 1,
-  refreshInMs: 1_000,
+  gate: { reason: "RefreshInterval", opensInMs: 1_000 },
 });
+const held = (key: string): Resolution =>
+  ({ ...deferred(key), gate: { reason: "Held" } }) as Resolution;
 const expiring = (key: string): Resolution =>
   ({ ...pinned(key), candidate: candidate(1, { expiresAt: NOW }) }) as Resolution;
 
@@ -125,6 +127,22 @@ describe("conditions about items", () => {
     expect(messageOf(next({}, [deferred("d")]), "UpdateAvailable")).toBe(later);
     expect(messageOf(next({}, [pinned("p"), deferred("d")]), "UpdateAvailable")).toBe(
       `newer versions available for pinned items: p 1 → 2; ${later}`,
+    );
+  });
+
+  test("say which versions are held, who holds them, and how that ends", () => {
+    const hold = { versions: new Map(), note: "by ann: typo" };
+    const message = (changes: object): string | undefined => {
+      const status = next({}, [held("h")], { resource: { ...resource, hold, ...changes } });
+      const condition = status.conditions?.find(({ type }) => type === "UpdateAvailable");
+      expect(condition?.reason).toBe("Held");
+      return condition?.message;
+    };
+    expect(message({})).toBe(
+      "newer versions that are held back (by ann: typo) until the annotation vaultsync.dev/hold is removed: h 1 → 2",
+    );
+    expect(message({ hold: { ...hold, note: "", problem: "vaultsync.dev/hold: bad" } })).toBe(
+      "newer versions that are held back until the annotation vaultsync.dev/hold is removed: h 1 → 2; nothing newer is followed: vaultsync.dev/hold: bad",
     );
   });
 

@@ -8,13 +8,14 @@ import {
   secretStatus,
 } from "../api/status.ts";
 import { defined } from "../lib/defined.ts";
+import { HOLD_ANNOTATION } from "../api/names.ts";
 import { formatTimestamp } from "./timestamp.ts";
 import { attemptStatus } from "./attempt-status.ts";
 import { isDropped } from "./decide.ts";
 import type { Report } from "./report.ts";
 import { deadlineOf, type Resolution } from "./resolve.ts";
 import { rewriteKey } from "./rewrite-key.ts";
-import type { Find, SyncItem, SyncResource } from "./sync-resource.ts";
+import type { Find, Hold, SyncItem, SyncResource } from "./sync-resource.ts";
 
 /** The status of a VaultSecret or VaultFile. */
 export type SyncStatus = z.output<typeof secretStatus> | z.output<typeof fileStatus>;
@@ -152,16 +153,26 @@ function about(text: string, names: readonly string[]): string[] {
   return [`${text}: ${names.slice(0, 3).join(", ")}${more}`];
 }
 
+/** Says that newer versions are not followed because of a hold, and what ends it. */
+const heldText = (hold: Hold | undefined): string =>
+  `newer versions that are held back${hold === undefined || hold.note === "" ? "" : ` (${hold.note})`} until the annotation ${HOLD_ANNOTATION} is removed`;
+
 /**
  * Returns the conditions about items with a newer version that is not followed, or not yet, and
  * about items that expire soon.
  */
-function itemConditions(resolutions: readonly Resolution[], now: number): ConditionNow[] {
+function itemConditions(
+  { hold }: SyncResource,
+  resolutions: readonly Resolution[],
+  now: number,
+): ConditionNow[] {
   const found = resolutions.filter((one) => one.state === "found");
   const pinned = found.filter(
     ({ item, candidate, version }) => item.version !== "latest" && candidate.latest > version,
   );
-  const deferred = found.filter(({ refreshInMs }) => refreshInMs !== undefined);
+  const newer = found.filter(({ candidate, version }) => candidate.latest > version);
+  const held = newer.filter(({ gate }) => gate?.reason === "Held");
+  const deferred = newer.filter(({ gate }) => gate?.reason === "RefreshInterval");
   const expiring = found.filter(
     ({ candidate: { expiresAt = Infinity } }) => expiresAt <= now + EXPIRY_NOTICE_MS,
   );
@@ -173,6 +184,8 @@ function itemConditions(resolutions: readonly Resolution[], now: number): Condit
       "newer versions that are followed at the end of spec.refreshInterval",
       updates(deferred),
     ),
+    ...about(heldText(hold), updates(held)),
+    ...(hold?.problem === undefined ? [] : [`nothing newer is followed: ${hold.problem}`]),
   ];
   const sources = expiring.map(({ item }) => item.source);
   const conditions: ConditionNow[] = about("expired or expiring within 24 hours", sources).map(
@@ -180,7 +193,9 @@ function itemConditions(resolutions: readonly Resolution[], now: number): Condit
   );
   if (available.length === 0) return conditions;
   const message = available.join("; ");
-  return [{ type: "UpdateAvailable", status: "True", reason: "Synced", message }, ...conditions];
+  const isHeld = held.length > 0 || hold?.problem !== undefined;
+  const reason = isHeld ? "Held" : "Synced";
+  return [{ type: "UpdateAvailable", status: "True", reason, message }, ...conditions];
 }
 
 /**
@@ -323,7 +338,7 @@ export function nextStatus(before: SyncStatus, report: StatusInput): object {
   const input = syncedAt === undefined ? { ...report, stale: undefined } : report;
   const attempt = attemptStatus(before, {
     ...input,
-    items: resolutions && itemConditions(resolutions, now),
+    items: resolutions && itemConditions(resource, resolutions, now),
     consequence: "the target is kept unchanged",
     generation: resource.generation,
   });

@@ -7,7 +7,11 @@ const DAY = 86_400_000;
 type Next = Parameters<typeof nextWait>[0];
 
 const found = (expiresAt?: number): object => ({ state: "found", candidate: { expiresAt } });
-const deferred = (refreshInMs: number): object => ({ state: "found", candidate: {}, refreshInMs });
+const deferred = (opensInMs: number): object => ({
+  state: "found",
+  candidate: {},
+  gate: { reason: "RefreshInterval", opensInMs },
+});
 const missing = (provenInMs?: number): object => ({ state: "missing", provenInMs });
 
 /** Returns what a reconcile waits for that resolved its items like this. */

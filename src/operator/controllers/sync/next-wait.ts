@@ -13,9 +13,9 @@ const OF_OTHERS: ReadonlySet<Reason> = new Set(["TargetConflict", "TargetMissing
 function waitsOf(resolution: Resolution, now: number): Wait[] {
   const waits: Wait[] = [];
   if (resolution.state === "found") {
-    const { refreshInMs = 0, candidate } = resolution;
+    const { gate, candidate } = resolution;
     const { expiresAt = now } = candidate;
-    waits.push({ for: "time", atMostMs: refreshInMs });
+    waits.push({ for: "time", atMostMs: gate?.opensInMs ?? 0 });
     waits.push({ for: "time", atMostMs: expiresAt - EXPIRY_NOTICE_MS - now });
   }
   if (resolution.state === "missing")

@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import { rollbackChanges } from "./rollback.ts";
+
+const item = (key: string, source: string, version?: number) => ({ key, source, version });
+const user = item("user", "db/user", 2);
+const password = item("password", "db/password", 5);
+
+describe("rollbackChanges", () => {
+  test("goes back by one version, or to the one that is named", () => {
+    expect(rollbackChanges([password], {})).toEqual([
+      { key: "password", source: "db/password", from: 5, to: 4 },
+    ]);
+    expect(rollbackChanges([user, password], { key: "password", to: 2 })).toEqual([
+      { key: "password", source: "db/password", from: 5, to: 2 },
+    ]);
+  });
+
+  test("takes all keys of an entry back together", () => {
+    const both = [password, item("password-2", "db/password", 5), user];
+    expect(rollbackChanges(both, { key: "password" }).map(({ key }) => key)).toEqual([
+      "password",
+      "password-2",
+    ]);
+  });
+
+  test.each([
+    [
+      [user, password],
+      {},
+      "name the key to roll back with --key: user (db/user 2), password (db/password 5)",
+    ],
+    [
+      [user],
+      { key: "pass" },
+      "no key pass follows the latest version of an entry: name one of user (db/user 2)",
+    ],
+    [[], {}, "no key follows the latest version of an entry: change the version in the spec"],
+    [[item("user", "db/user", 1)], {}, "version 1 of db/user is the first one"],
+    [
+      [item("user", "db/user")],
+      {},
+      "the target has no version of db/user: there is nothing to roll back",
+    ],
+  ])("rejects %j with %j", (items, flags, message) => {
+    expect(() => rollbackChanges(items, flags)).toThrow(message);
+  });
+});

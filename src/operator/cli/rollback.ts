@@ -1,0 +1,176 @@
+import { systemClock } from "../../lib/clock.ts";
+import { formatTable } from "../../command-line/table.ts";
+import { stopSignal } from "../../command-line/stop-signal.ts";
+import { vaultFileKind } from "../api/kinds.ts";
+import { HOLD_ANNOTATION } from "../api/names.ts";
+import { isKubeError } from "../kube/kube-error.ts";
+import type { KubeObject } from "../kube/resource.ts";
+import { parseFile } from "../sync/parse-file.ts";
+import { parseSecret } from "../sync/parse-secret.ts";
+import type { SyncResource } from "../sync/sync-resource.ts";
+import { type Cluster, withCluster } from "./cluster.ts";
+import { type ClusterFlags, NOT_READY } from "./options.ts";
+import type { ResourceName } from "./resource-name.ts";
+import { type ItemState, resourceState } from "./status/resource-state.ts";
+import { isReady, problemLines, resourceTable } from "./status/status-tables.ts";
+import { syncOne } from "./sync.ts";
+
+/** Flags of `vaultsync rollback`. */
+export interface RollbackFlags extends ClusterFlags {
+  readonly to?: number;
+  readonly key?: string;
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+  readonly timeout: number;
+}
+
+/** Flags of `vaultsync resume`. */
+export interface ResumeFlags extends ClusterFlags {
+  readonly timeout: number;
+}
+
+/** A key whose version changes. */
+interface Change {
+  readonly key: string;
+  readonly source: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+const OPTIONS = { allNamespaces: false, items: false } as const;
+
+const idOf = ({ kind, name }: ResourceName): string => `${kind.singular}/${name}`;
+
+/** Returns the items of a status that follow the latest version: others are pinned by the spec. */
+function following(items: readonly ItemState[], resource: SyncResource): ItemState[] {
+  const pinned = new Set(
+    resource.items.flatMap(({ id, version }) => (version === "latest" ? [] : [id])),
+  );
+  return items.filter(({ key }) => !pinned.has(key));
+}
+
+/**
+ * Returns the keys of one entry of the vault, and the version to which they go: versions of several
+ * entries have nothing in common.
+ * @throws Error that says what to name, or why there is no such version
+ */
+export function rollbackChanges(
+  items: readonly ItemState[],
+  { key, to }: Pick<RollbackFlags, "key" | "to">,
+): Change[] {
+  const named = key === undefined ? items : items.filter((item) => item.key === key);
+  const sources = new Set(named.map(({ source }) => source));
+  const choice = items.map((item) => `${item.key} (${item.source} ${item.version ?? "-"})`);
+  if (sources.size === 0)
+    throw new Error(
+      choice.length === 0
+        ? "no key follows the latest version of an entry: change the version in the spec"
+        : `no key ${key} follows the latest version of an entry: name one of ${choice.join(", ")}`,
+    );
+  if (sources.size > 1)
+    throw new Error(`name the key to roll back with --key: ${choice.join(", ")}`);
+  return items
+    .filter(({ source }) => sources.has(source))
+    .map(({ key: of, source, version }) => {
+      const next = to ?? (version ?? 0) - 1;
+      if (version === undefined)
+        throw new Error(`the target has no version of ${source}: there is nothing to roll back`);
+      if (next < 1) throw new Error(`version ${version} of ${source} is the first one`);
+      return { key: of, source, from: version, to: next };
+    });
+}
+
+/** Returns the annotation that holds these versions in addition to what is held already. */
+function holdOf(resource: SyncResource, changes: readonly Change[], reason = ""): string {
+  const versions = {
+    ...Object.fromEntries(resource.hold?.versions ?? []),
+    ...Object.fromEntries(changes.map(({ key, to }) => [key, to])),
+  };
+  const at = new Date(systemClock.now()).toISOString();
+  return JSON.stringify({ versions, ...(reason !== "" && { reason }), at });
+}
+
+async function read(
+  { api, namespace }: Cluster,
+  name: ResourceName,
+  signal: AbortSignal,
+): Promise<{ readonly object: KubeObject; readonly resource: SyncResource }> {
+  try {
+    const object = await api.get(name.kind, { namespace, name: name.name }, signal);
+    const { resource } = (name.kind === vaultFileKind ? parseFile : parseSecret)(object);
+    return { object, resource };
+  } catch (error) {
+    throw isKubeError(error, "NotFound")
+      ? new Error(`no ${idOf(name)} in namespace ${namespace}`)
+      : error;
+  }
+}
+
+/** Prints the state after a change; the exit code says whether it is as requested. */
+function report(state: Awaited<ReturnType<typeof syncOne>>, problem = ""): void {
+  const now = systemClock.now();
+  process.stdout.write(resourceTable([state], { ...OPTIONS, now }));
+  const problems = `${problemLines([state], { ...OPTIONS, now })}${problem}`;
+  if (problems !== "") process.stdout.write(`\n${problems}`);
+  process.exitCode = isReady(state) && problem === "" ? 0 : NOT_READY;
+}
+
+async function rollBack(
+  cluster: Cluster,
+  name: ResourceName,
+  flags: RollbackFlags,
+  signal: AbortSignal,
+): Promise<void> {
+  const { object, resource } = await read(cluster, name, signal);
+  const changes = rollbackChanges(following(resourceState(object).items, resource), flags);
+  const header = ["KEY", "ENTRY", "FROM", "TO"];
+  const rows = changes.map(({ key, source, from, to }) => [key, source, `${from}`, `${to}`]);
+  process.stdout.write(`${formatTable(header, rows)}\n`);
+  if (flags.dryRun === true) return;
+  const hold = { [HOLD_ANNOTATION]: holdOf(resource, changes, flags.reason) };
+  const state = await syncOne(cluster, name, flags.timeout, signal, hold);
+  const missed = changes.filter(
+    ({ key, to }) => state.items.find((item) => item.key === key)?.version !== to,
+  );
+  const problem =
+    missed.length === 0
+      ? ""
+      : `${missed.map(({ key }) => key).join(", ")}: not in the version to go back to. The hold stays: vaultsync resume ${idOf(name)} ends it.\n`;
+  report(state, problem);
+  process.stderr.write(
+    `${idOf(name)} is held: it follows the vault again after vaultsync resume ${idOf(name)}\n`,
+  );
+}
+
+async function endHold(
+  cluster: Cluster,
+  name: ResourceName,
+  flags: ResumeFlags,
+  signal: AbortSignal,
+): Promise<void> {
+  const { object } = await read(cluster, name, signal);
+  if (object.metadata.annotations?.[HOLD_ANNOTATION] === undefined)
+    process.stderr.write(`${idOf(name)} is not held\n`);
+  report(await syncOne(cluster, name, flags.timeout, signal, { [HOLD_ANNOTATION]: null }));
+}
+
+async function withSignal(
+  flags: ClusterFlags,
+  action: (cluster: Cluster, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const signal = stopSignal();
+  await withCluster(flags, (cluster) => action(cluster, signal)).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+}
+
+/**
+ * Takes the target of a resource back to an earlier version of an entry, and holds it there until
+ * `resume`. Changes annotations of the resource.
+ */
+export const rollback = (name: ResourceName, flags: RollbackFlags): Promise<void> =>
+  withSignal(flags, (cluster, signal) => rollBack(cluster, name, flags, signal));
+
+/** Ends a hold: the resource follows the vault again. */
+export const resume = (name: ResourceName, flags: ResumeFlags): Promise<void> =>
+  withSignal(flags, (cluster, signal) => endHold(cluster, name, flags, signal));

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { World } from "../lab/real/world.ts";
+import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+
+/** `vaultsync rollback` and `vaultsync resume`, with an operator and a vault. */
+let world: World;
+beforeAll(async () => {
+  world = await World.create();
+  await world.startOperator();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+const run = (command: string, ...args: string[]) =>
+  runInProcess([
+    command,
+    ...args,
+    "--kubeconfig",
+    world.plane.kubeconfigPath,
+    "-n",
+    world.namespace,
+  ]);
+const has = (key: string, value: string): Promise<unknown> =>
+  world.until("Secret", "shop", (secret) => bytesOf(secret, key)?.toString() === value);
+
+test("a bad value is taken back in one command, held, and followed again", async () => {
+  const [good, bad, fixed] = ["good", "bad", "fixed"].map((name) => world.canaries.text(name));
+  await world.protect("password", good!);
+  await world.protect("user", world.canaries.text("user"));
+  await world.apply(vaultSecret("shop", { password: "password", user: "user" }));
+  await world.ready("VaultSecret", "shop");
+  await world.protect("password", bad!);
+  await has("password", bad!);
+
+  expect(await run("rollback", "shop")).toMatchObject({
+    stderr: expect.stringContaining("name the key to roll back with --key"),
+  });
+  const shown = await run("rollback", "shop", "--key", "password", "--dry-run");
+  expect(shown.stdout).toMatch(/password +password +2 +1/u);
+  const done = await run("rollback", "shop", "--key", "password", "--reason", "wrong host");
+  expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining("vaultsync resume") });
+  await has("password", good!);
+
+  await world.protect("password", fixed!);
+  const held = await world.until(
+    "VaultSecret",
+    "shop",
+    (one) => condition(one, "UpdateAvailable")?.message.includes("password 1 → 3") === true,
+  );
+  expect(condition(held, "UpdateAvailable")).toMatchObject({
+    reason: "Held",
+    message: expect.stringContaining("wrong host"),
+  });
+  await has("password", good!);
+
+  expect(await run("resume", "vaultsecret/shop")).toMatchObject({ code: 0 });
+  await has("password", fixed!);
+});
+
+test("a version that the vault does not have is not ready, and changes nothing", async () => {
+  const value = world.canaries.text("only");
+  await world.protect("single", value);
+  await world.apply(vaultSecret("shop-2", { key: "single" }));
+  await world.ready("VaultSecret", "shop-2");
+  const done = await run("rollback", "shop-2", "--to", "7");
+  expect(done).toMatchObject({ code: 3, stdout: expect.stringContaining("held in version 7") });
+  const secret = await world.until("Secret", "shop-2", () => true);
+  expect(bytesOf(secret, "key")?.toString()).toBe(value);
+});
