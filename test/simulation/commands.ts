@@ -46,7 +46,8 @@ export type Command =
       readonly kind: "VaultSecret" | "VaultFile" | "Secret" | "ConfigMap";
       readonly namespace: string;
       readonly name: string;
-      readonly annotations: Readonly<Record<string, string>>;
+      /** `null` removes an annotation. */
+      readonly annotations: Readonly<Record<string, string | null>>;
     }
   /** Confirms as many removals as the connection reports, or one less. */
   | {
@@ -260,7 +261,7 @@ function annotate(
     namespace,
     name,
   }: { readonly kind: string; readonly namespace: string; readonly name: string },
-  annotations: Readonly<Record<string, string>>,
+  annotations: Readonly<Record<string, string | null>>,
 ): void {
   server.patch(kinds[kind]!, { namespace, name }, { metadata: { annotations } });
 }

@@ -25,6 +25,7 @@ import {
   itemsOf,
   outputsOf,
   type Spec,
+  specOf,
   targetOf,
 } from "./invariants/spec-items.ts";
 import { contentOf, mergedInto } from "./invariants/target-write.ts";
@@ -75,7 +76,7 @@ const isFound = ({ item }: { readonly item: Item }): boolean => item.absence ===
 /** Returns the outcome that a resource must reach in a quiet world. */
 export function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]): Expected {
   const { namespace = "" } = object.metadata;
-  const spec = object["spec"] as Spec;
+  const spec = specOf(object);
   if (!isTypeAllowed(world, spec)) return failing("InvalidSpec");
   if (spec.suspend) return failing("Suspended");
   const { name } = spec.connectionRef;
@@ -93,8 +94,9 @@ export function expectedOf(world: World, object: KubeObject, all: readonly KubeO
       reasons: ["ConnectionNotReady", "TargetConflict", ...MISSING, ...CONTENT],
       mayBeStale: true,
     };
-  // A scope hides names.
-  if (hidesNames(connectionSpec)) return "anything";
+  // A scope hides names. Which versions a hold of everything keeps is not known here.
+  const isHeldAsIs = itemsOf(spec).some((item) => item.isHeld === true);
+  if (hidesNames(connectionSpec) || isHeldAsIs) return "anything";
   const resolved = itemsOf(spec).map((item) => resolve(world, connectionSpec, object.kind, item));
   const existing = targetObject(world, object);
   // Without a key to write, no object is in the way.
@@ -163,7 +165,7 @@ function outcomeOf(
   existing: KubeObject | undefined,
   content: ExpectedContent["keys"],
 ): Expected {
-  const spec = object["spec"] as Spec;
+  const spec = specOf(object);
   const isMerged = spec.target?.creationPolicy === "Merge";
   const ready = { ready: true, content, isMerged } as const;
   if (!existing) return ready;
@@ -224,7 +226,7 @@ function conflictOf(
   object: KubeObject,
   existing: KubeObject | undefined,
 ): readonly string[] | undefined {
-  const spec = object["spec"] as Spec;
+  const spec = specOf(object);
   if (spec.target?.creationPolicy === "Merge") {
     if (!existing) return ["TargetMissing"];
     const { labels = {}, annotations = {} } = existing.metadata;

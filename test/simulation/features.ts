@@ -131,6 +131,7 @@ const commandFeatures: Readonly<Record<string, ForCommand>> = {
   "restored backup": command("restore"),
   "force-sync": annotation("force-sync"),
   accept: annotation("accept"),
+  hold: annotation("hold"),
   adopt: annotation("adopt"),
   "confirm-removals": command("confirm-removals"),
   "deleted resource": command("delete"),

@@ -314,6 +314,26 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a hold that ignores the version which it names": {
+    invariants: ["I5"],
+    changes: [
+      {
+        file: "sync/gate.ts",
+        from: 'return { reason: "Held", version: hold.versions.get(id) };',
+        to: 'return { reason: "Held", version: id === "" ? 1 : undefined };',
+      },
+    ],
+  },
+  "a hold of everything that follows the vault": {
+    invariants: ["I23"],
+    changes: [
+      {
+        file: "sync/resolve.ts",
+        from: "if (gate !== undefined && before !== undefined && before < latest)",
+        to: "if (gate?.opensInMs !== undefined && before !== undefined && before < latest)",
+      },
+    ],
+  },
   "every version accepted": {
     invariants: ["I4"],
     changes: [

@@ -1,4 +1,8 @@
-import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
+import {
+  ACCEPT_ANNOTATION,
+  FORCE_SYNC_ANNOTATION,
+  HOLD_ANNOTATION,
+} from "../../src/operator/api/names.ts";
 import type { Command } from "./commands.ts";
 import { FILE_NAMES, MANY_NAMES, SECRET_NAMES } from "./invariants/spec-items.ts";
 import { apiFaults, vaultFaults } from "./networks.ts";
@@ -7,6 +11,9 @@ import { RESOURCES, SpecMaker } from "./random-specs.ts";
 import { accountOf, CREATOR, NAMESPACES, VAULTS } from "./world.ts";
 
 export const CONNECTIONS = ["main", "other"] as const;
+
+/** The items that a hold may name. */
+const HELD_IDS = ["k1", "k2", "k3", "s1", "s2", "dataFrom[0]", "f1", "f2"] as const;
 
 type Namespace = (typeof NAMESPACES)[number];
 
@@ -88,6 +95,7 @@ export class CommandMaker {
       [12, () => this.put()],
       [this.#rate("forceSync", 3), () => this.forceSync()],
       [this.#rate("accept", 3), () => this.#accept()],
+      [this.#rate("hold", 4), () => this.#hold()],
       [
         2,
         () => ({
@@ -209,6 +217,21 @@ export class CommandMaker {
       ...this.#resource(),
       annotations: { [ACCEPT_ANNOTATION]: `${this.#draw.pick(this.#secrets)}@${version}` },
     };
+  }
+
+  /** Holds a resource, changes or ends its hold. */
+  #hold(): Command {
+    const ids = [...this.#draw.some(HELD_IDS)].map((id) => [
+      id,
+      1 + Math.floor(this.#draw.random() * 3),
+    ]);
+    const texts = [
+      JSON.stringify({ versions: Object.fromEntries(ids), by: "ann", reason: "a bad value" }),
+      "*",
+      "not valid",
+    ];
+    const hold = this.#draw.below(0.4) ? null : this.#draw.pick([texts[0]!, ...texts]);
+    return { type: "annotate", ...this.#resource(), annotations: { [HOLD_ANNOTATION]: hold } };
   }
 
   #resource() {

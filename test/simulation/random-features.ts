@@ -25,6 +25,7 @@ const RARE = [
   "adopt",
   "forceSync",
   "accept",
+  "hold",
   "many",
   "renames",
   "trustedOwners",

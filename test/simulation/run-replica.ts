@@ -19,7 +19,7 @@ import { apiNetwork, type Faults, vaultNetwork } from "./networks.ts";
 import { PathToVault, type Proxy } from "./path-to-vault.ts";
 import type { ProcessClock } from "./replica.ts";
 import type { Rights } from "./rights.ts";
-import { CANARY } from "./simulated-values.ts";
+import { VALUE } from "./simulated-values.ts";
 import { TOKEN } from "./stored-tokens.ts";
 import type { InMemoryApiServer } from "../lab/simulated/api-server/in-memory-api-server.ts";
 import type { VirtualClock } from "../lab/clock/virtual-clock.ts";
@@ -177,7 +177,7 @@ function transport({ world, url, user, clock, config, rate }: TransportOptions):
 /** A logger that looks for values. */
 function loggerOf(world: Surroundings): Logger {
   return lineLogger((line) => {
-    if (line.includes(CANARY) || line.includes(PASSWORD) || TOKEN.test(line))
+    if (VALUE.test(line) || line.includes(PASSWORD) || TOKEN.test(line))
       world.violations.push(new Violation("I11", `a log line contains a value: ${line}`));
   });
 }

@@ -2,6 +2,8 @@ import { certificate } from "../lab/certificates.ts";
 
 /** A part of every value of the simulation. It identifies a value in the wrong place. */
 export const CANARY = "cnry";
+/** Matches a value. A random digest may contain the canary, without a number. */
+export const VALUE = new RegExp(`${CANARY}-\\d`, "iu");
 
 /** The forms that the value of a secret may have: a JSON object with certain members, or a text. */
 export const valueForms = ["plain", "encoded", "tls", "docker", "text", "base64"] as const;

@@ -1,5 +1,5 @@
 import { defined } from "../../src/operator/lib/defined.ts";
-import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
+import { FORCE_SYNC_ANNOTATION, HOLD_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { Command } from "./commands.ts";
 import { CHANGE_NAMES } from "./invariants/spec-items.ts";
 import { type VaultFault, vaultFaults } from "./networks.ts";
@@ -56,6 +56,7 @@ export class SingleChanges {
     ["whenMissing", () => this.#namesake()],
     ["findMetadata", () => this.#reclassified()],
     ["accept", () => this.#lowerVersion()],
+    ["hold", () => this.#held()],
     ["forceSync", () => this.#failedList()],
   ];
 
@@ -204,6 +205,28 @@ export class SingleChanges {
       { type: "remove-version", vault, owner: accountOf(namespace), name: REGRESSING },
       { type: "advance", ms: 120_000 },
     ];
+  }
+
+  /** A user goes back to the first version, or keeps the present one, and follows again later. */
+  #held(): Command[] {
+    const scene = this.#scene();
+    const hold = this.#draw.pick(['{"versions": {"k1": 1}}', "*"]);
+    return [
+      ...this.#synced(scene, data(STEADY)),
+      this.#write(scene, STEADY),
+      { type: "advance", ms: 120_000 },
+      this.#hold(scene, hold),
+      { type: "advance", ms: 120_000 },
+      this.#write(scene, STEADY),
+      { type: "advance", ms: 60_000 + Math.floor(this.#draw.random() * 60_000) },
+      ...(this.#draw.below(0.5) ? [this.#hold(scene, null)] : []),
+      { type: "settle" },
+    ];
+  }
+
+  #hold({ namespace }: Scene, hold: string | null): Command {
+    const annotations = { [HOLD_ANNOTATION]: hold };
+    return { type: "annotate", kind: "VaultSecret", namespace, name: RESOURCE, annotations };
   }
 
   /** A sync is forced after a change that no list shows. */

@@ -12,6 +12,7 @@ import type { Change } from "../lab/simulated/api-server/collection.ts";
 import { checkAccess, checkRead } from "./invariants/access.ts";
 import { BlastLimit } from "./invariants/blast-limit.ts";
 import { checkComplete, checkContent, checkVersions } from "./invariants/content.ts";
+import { checkHold } from "./invariants/holds.ts";
 import { ForcedSyncs } from "./invariants/forced-syncs.ts";
 import { Leadership, shardKeysOf } from "./invariants/leadership.ts";
 import { checkMerge, ownKeys, requestsMerge } from "./invariants/merges.ts";
@@ -30,7 +31,7 @@ import {
   ownerOf,
 } from "./invariants/target-write.ts";
 import { checkWhole } from "./invariants/whole-writes.ts";
-import { CANARY } from "./simulated-values.ts";
+import { VALUE } from "./simulated-values.ts";
 import { checkTokens, isTokenSecret, TOKEN } from "./stored-tokens.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
 
@@ -107,7 +108,7 @@ export class WriteRules {
     if (!isTokenSecret((after ?? before)!)) checkPlace(change, name);
     if (resource.kind === LEASES.kind) return;
     const text = JSON.stringify([after?.metadata, after?.["status"], after?.["note"]]);
-    if (text.includes(CANARY) || TOKEN.test(text))
+    if (VALUE.test(text) || TOKEN.test(text))
       throw new Violation("I11", `${name} contains a value outside of its data: ${text}`);
     this.#leadership.check(name, user, shardKeysOf(this.#history.knownTo(user), change));
     if (resource.kind === EVENTS.kind) return;
@@ -184,6 +185,7 @@ export class WriteRules {
     checkContent(write);
     checkComplete(write);
     checkVersions(write);
+    checkHold(write);
     checkMove(write);
     checkWhole(write);
     this.#blastLimit.check(write, checkRemovals(write));

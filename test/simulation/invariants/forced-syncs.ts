@@ -4,7 +4,7 @@ import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { resolve } from "../expectations.ts";
 import { Violation, type World } from "../world.ts";
 import type { KnownSpecs } from "./spec-history.ts";
-import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
+import { isOfCluster, itemsOf, specOf } from "./spec-items.ts";
 import { versionOf } from "./target-write.ts";
 
 /**
@@ -73,11 +73,11 @@ export class ForcedSyncs {
       !this.#isSure()
     )
       return;
-    const spec = after["spec"] as Spec;
+    const spec = specOf(after);
     const [connection, ...edited] = history.recentConnections(namespace, spec);
     if (isOfCluster(spec) || !connection || edited.length > 0 || connection.scope) return;
     for (const item of itemsOf(spec)) {
-      if (item.absence !== "never" || item.version !== "latest") continue;
+      if (item.absence !== "never" || item.version !== "latest" || item.isHeld === true) continue;
       const { base64 = "", irregular } = resolve(this.#world, connection, after.kind, item);
       const latest = this.#world.vaults.origin(base64);
       const { version = 0 } =

@@ -1,9 +1,9 @@
 import { API_GROUP } from "../../../src/operator/api/kinds.ts";
-import { ACCEPT_ANNOTATION } from "../../../src/operator/api/names.ts";
+import { ACCEPT_ANNOTATION, HOLD_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { type KubeObject, NAMESPACES } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import type { World } from "../world.ts";
-import type { Spec } from "./spec-items.ts";
+import { type Spec, specOf } from "./spec-items.ts";
 
 export interface NamespaceSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
@@ -105,10 +105,7 @@ export class SpecHistory {
     )
       return;
     this.#changedAt.set(metadata.namespace ?? "", now);
-    this.#replace(
-      this.#of(metadata.namespace, `${kind}/${metadata.name}`),
-      after && (after["spec"] as object),
-    );
+    this.#replace(this.#of(metadata.namespace, `${kind}/${metadata.name}`), after && specOf(after));
   }
 
   /** Takes in the labels of a namespace. */
@@ -197,6 +194,8 @@ const connectionOf = (
   `${kind}/${name}`,
 ];
 
+/** Reports whether users accept and hold the same versions. */
 const isSameAcceptance = (before: KubeObject, after: KubeObject): boolean =>
-  before.metadata.annotations?.[ACCEPT_ANNOTATION] ===
-  after.metadata.annotations?.[ACCEPT_ANNOTATION];
+  [ACCEPT_ANNOTATION, HOLD_ANNOTATION].every(
+    (name) => before.metadata.annotations?.[name] === after.metadata.annotations?.[name],
+  );

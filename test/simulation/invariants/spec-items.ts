@@ -1,3 +1,5 @@
+import { HOLD_ANNOTATION } from "../../../src/operator/api/names.ts";
+import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { membersOf, partName } from "../simulated-values.ts";
 
 interface Rewrite {
@@ -50,6 +52,27 @@ export interface Spec {
     readonly annotations?: Readonly<Record<string, string>>;
     readonly template?: { readonly data: Readonly<Record<string, string>> };
   };
+  /**
+   * The versions that the annotation vaultsync.dev/hold names, by the id of the item; it holds all
+   * items.
+   */
+  readonly hold?: Readonly<Record<string, number>>;
+}
+
+/** Returns the versions of a hold; none if it names none or is not valid. */
+function heldVersions(text: string): Readonly<Record<string, number>> {
+  try {
+    const { versions } = JSON.parse(text) as { versions?: Readonly<Record<string, number>> };
+    return typeof versions === "object" ? versions : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Returns the spec of a resource, with its hold. */
+export function specOf({ spec, metadata }: KubeObject): Spec {
+  const hold = metadata.annotations?.[HOLD_ANNOTATION];
+  return hold === undefined ? (spec as Spec) : { ...(spec as Spec), hold: heldVersions(hold) };
 }
 
 /** One value that a spec requests: a key of the target or, with a template, a variable. */
@@ -68,6 +91,8 @@ export interface Item {
   readonly source: string;
   readonly owner: string | undefined;
   readonly version: number | "latest";
+  /** A hold keeps the version that the target has. */
+  readonly isHeld?: boolean;
   /** Metadata that a rule requires of the source. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
@@ -143,8 +168,19 @@ function derivedItems(
   ];
 }
 
-/** Returns the items of a spec. */
-export function itemsOf({ data = [], dataFrom = [], files = [], filesFrom = [] }: Spec): Item[] {
+/** Returns the items of a spec. What a hold names has that version. */
+export function itemsOf(spec: Spec): Item[] {
+  const { hold } = spec;
+  const items = requestedItems(spec);
+  if (hold === undefined) return items;
+  return items.map((item) => {
+    if (item.version !== "latest") return item;
+    const version = hold[item.id];
+    return version === undefined ? { ...item, isHeld: true } : { ...item, version };
+  });
+}
+
+function requestedItems({ data = [], dataFrom = [], files = [], filesFrom = [] }: Spec): Item[] {
   return [
     ...data.map(({ secretKey, remoteRef, optional = false }): Item => {
       const { key, owner, version = "latest" as const, property, decoding } = remoteRef;

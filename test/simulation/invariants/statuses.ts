@@ -4,7 +4,7 @@ import { findCondition } from "../../../src/operator/api/conditions.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { SLOWEST_MS, USUAL_MS } from "../networks.ts";
 import { Violation, type World } from "../world.ts";
-import { type Item, itemsOf, outputsOf, type Spec } from "./spec-items.ts";
+import { type Item, itemsOf, outputsOf, type Spec, specOf } from "./spec-items.ts";
 import { contentOf } from "./target-write.ts";
 
 interface ItemStatus {
@@ -64,7 +64,7 @@ export function checkStatus(
  */
 function checkReady(world: World, name: string, status: Status, after: KubeObject): void {
   const { items = [], target } = status;
-  const spec = after["spec"] as Spec;
+  const spec = specOf(after);
   const { namespace } = after.metadata;
   const object = findTarget(world, target, namespace);
   const isCurrent =
@@ -72,7 +72,7 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
   const content = isCurrent ? contentOf(object) : undefined;
   const isRendered = spec.target?.template !== undefined;
   const wanted = itemsOf(spec);
-  for (const { key, id, member, source, version, absence } of wanted) {
+  for (const { key, id, member, source, version, absence, isHeld } of wanted) {
     // A version that lacks a member leaves its key to another item.
     const isShared = wanted.some((other) => other.key === key && other.id !== id);
     if (absence === "member" && isShared) continue;
@@ -85,7 +85,10 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
     if (item?.version === undefined)
       throw new Violation("I13", `${name} is ready, but reports no version of ${key}`);
     const isOutdated =
-      version === "latest" && !mayWait(world, spec, status) && item.version < (item.latest ?? 0);
+      version === "latest" &&
+      isHeld !== true &&
+      !mayWait(world, spec, status) &&
+      item.version < (item.latest ?? 0);
     if (isOutdated)
       throw new Violation(
         "I3",
@@ -153,13 +156,15 @@ function checkReportedVersions(
   name: string,
   before: Status,
   now: Status,
-  { metadata, kind, spec }: KubeObject,
+  object: KubeObject,
 ): void {
+  const { metadata, kind } = object;
+  const spec = specOf(object);
   if (before.connection !== now.connection || before.observedGeneration !== now.observedGeneration)
     return;
   const accepted = world.acceptedBy(metadata.namespace, `${kind}/${metadata.name}`);
   const pinned = new Set(
-    itemsOf(spec as Spec).flatMap(({ id, version }) => (version === "latest" ? [] : [id])),
+    itemsOf(spec).flatMap(({ id, version }) => (version === "latest" ? [] : [id])),
   );
   const target = findTarget(world, now.target, metadata.namespace);
   const content = target && contentOf(target);
@@ -173,7 +178,7 @@ function checkReportedVersions(
     );
     if (same?.version === undefined || item.version === undefined || same.owner !== item.owner)
       continue;
-    const keys = itemsOf(spec as Spec).flatMap(({ id, key }) =>
+    const keys = itemsOf(spec).flatMap(({ id, key }) =>
       id === (item.secretKey ?? item.key) ? [key] : [],
     );
     const isWritten = keys.some((key) =>

@@ -38,6 +38,7 @@ export function checkWhole(write: TargetWrite): void {
           (item) =>
             item.key === key &&
             (item.version !== "latest" ||
+              item.isHeld === true ||
               item.source !== kept.name ||
               hasOtherOwner(item, kept) ||
               isUntrusted(item) ||
