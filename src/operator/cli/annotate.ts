@@ -4,17 +4,19 @@ import type { KubeObject, ObjectRef } from "../kube/resource.ts";
 import type { Kind } from "../api/kinds.ts";
 
 type Annotations = Readonly<Record<string, string>>;
+/** Annotations to set; `null` removes one. */
+export type AnnotationChanges = Readonly<Record<string, string | null>>;
 
 /**
- * Sets annotations of a resource, and keeps concurrent changes of it.
- * @param next returns the annotations to set, for those that the resource has
+ * Changes annotations of a resource, and keeps concurrent changes of it.
+ * @param next returns the changes, for the annotations that the resource has
  * @throws KubeError
  */
 export async function annotate(
   api: KubeApi,
   kind: Kind,
   ref: ObjectRef,
-  next: (current: Annotations) => Annotations,
+  next: (current: Annotations) => AnnotationChanges,
   signal: AbortSignal,
 ): Promise<KubeObject> {
   for (;;) {

@@ -25,6 +25,7 @@ import {
 } from "./options.ts";
 import type { PlanFlags } from "./plan/plan.ts";
 import type { ReleaseFlags } from "./release/release.ts";
+import type { ResumeFlags, RollbackFlags } from "./rollback.ts";
 import type { StatusFlags } from "./status/status.ts";
 import type { ResourceName } from "./resource-name.ts";
 import type { SyncFlags } from "./sync.ts";
@@ -84,6 +85,45 @@ function syncCommand(): Command {
     .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
     .action(async (names: ResourceName[], flags: SyncFlags) =>
       (await import("./sync.ts")).sync(names, flags),
+    );
+}
+
+const parseHeldName = (text: string): ResourceName =>
+  nameOf(text, [vaultSecretKind, vaultFileKind]);
+
+function parseVersion(text: string): number {
+  const version = parseWholeNumber(text);
+  if (version < 1) throw new InvalidArgumentError("expected a version, such as 3.");
+  return version;
+}
+
+const HELD_NAME = "NAME or vaultsecret/NAME, or vaultfile/NAME";
+
+function rollbackCommand(): Command {
+  return addClusterOptions(new Command("rollback"))
+    .description(
+      `Take the target of a resource back to an earlier version of an entry, and hold it there until vaultsync resume: set the annotation vaultsync.dev/hold, and wait for the result. Its other keys stay in the versions that they have. The exit code is ${NOT_READY} if the target does not have the version afterwards.`,
+    )
+    .argument("<name>", HELD_NAME, parseHeldName)
+    .option("--key <key>", "key of the target, if it has several entries of the vault")
+    .option("--to <version>", "version (default: the one before)", parseVersion)
+    .option("--reason <text>", "reason, shown in the status of the resource")
+    .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
+    .option("--dry-run", "print the versions, and change nothing")
+    .action(async (name: ResourceName, flags: RollbackFlags) =>
+      (await import("./rollback.ts")).rollback(name, flags),
+    );
+}
+
+function resumeCommand(): Command {
+  return addClusterOptions(new Command("resume"))
+    .description(
+      `Let a resource follow the vault again after a rollback: remove the annotation vaultsync.dev/hold, and wait for the result. The exit code is ${NOT_READY} if the resource is not ready.`,
+    )
+    .argument("<name>", HELD_NAME, parseHeldName)
+    .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
+    .action(async (name: ResourceName, flags: ResumeFlags) =>
+      (await import("./rollback.ts")).resume(name, flags),
     );
 }
 
@@ -221,6 +261,8 @@ export function userCommands(): Command[] {
     statusCommand(),
     syncCommand(),
     acceptCommand(),
+    rollbackCommand(),
+    resumeCommand(),
     planCommand(),
     ...localCommands(),
     doctorCommand(),

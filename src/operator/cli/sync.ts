@@ -4,11 +4,11 @@ import { isObject } from "../../lib/is-object.ts";
 import { FORCE_SYNC_ANNOTATION } from "../api/names.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import type { KubeObject } from "../kube/resource.ts";
-import { annotate } from "./annotate.ts";
+import { annotate, type AnnotationChanges } from "./annotate.ts";
 import { type Cluster, withCluster } from "./cluster.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
 import type { ResourceName } from "./resource-name.ts";
-import { resourceState } from "./status/resource-state.ts";
+import { type ResourceState, resourceState } from "./status/resource-state.ts";
 import { isReady, problemLines, resourceTable } from "./status/status-tables.ts";
 import { stopSignal } from "../../command-line/stop-signal.ts";
 
@@ -24,19 +24,23 @@ const OPTIONS = { allNamespaces: false, items: false } as const;
 const echoOf = ({ status }: KubeObject): unknown =>
   isObject(status) ? status["lastForceSync"] : undefined;
 
-/** Requests a sync and waits until the operator reports it. @throws Error with the reason if not */
-async function syncOne(
+/**
+ * Requests a sync, with changes of other annotations, and waits until the operator reports it.
+ * @throws Error with the reason if not
+ */
+export async function syncOne(
   { api, namespace }: Cluster,
   { kind, name }: ResourceName,
   timeout: number,
   signal: AbortSignal,
-) {
+  changes: AnnotationChanges = {},
+): Promise<ResourceState> {
   const ref = { namespace, name };
   const id = `${kind.singular}/${name}`;
   const request = `${new Date(systemClock.now()).toISOString()} ${randomUUID()}`;
   const expired = systemClock.monotonic() + timeout * 1_000;
   try {
-    const next = () => ({ [FORCE_SYNC_ANNOTATION]: request });
+    const next = () => ({ ...changes, [FORCE_SYNC_ANNOTATION]: request });
     let object = await annotate(api, kind, ref, next, signal);
     while (echoOf(object) !== request) {
       if (isObject(object.spec) && object.spec["suspend"] === true)
