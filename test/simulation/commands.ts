@@ -302,7 +302,9 @@ function put({ server }: World, { kind, namespace, name, spec }: Put): void {
 }
 
 /** Changes a target, or what has its name, as a user or a tool does. */
-function disturb({ server }: World, command: Extract<Command, { how: number }>): void {
+function disturb(world: World, command: Extract<Command, { how: number }>): void {
+  const { server } = world;
+  world.isTampered = true;
   const { type, kind, namespace, name, how } = command;
   const resource = kinds[kind]!;
   const before = server.find(resource, { namespace, name });

@@ -19,7 +19,7 @@ import type { WriteRules } from "./write-rules.ts";
 export async function checkRestart(world: World, rules: WriteRules): Promise<void> {
   const [before, start] = [stateOf(world), world.clock.now()];
   const isDelayed = hasDelayedVersions(world);
-  const isAmbiguous = hasAmbiguousNames(world);
+  const isUncertain = world.isTampered || hasAmbiguousNames(world);
   world.replicas.crashAll();
   world.replicas.startAll();
   await converge(world, rules);
@@ -28,7 +28,7 @@ export async function checkRestart(world: World, rules: WriteRules): Promise<voi
   for (const [name, state] of after) {
     if (isDeepStrictEqual(before.get(name), state) || isFoundConflict(state)) continue;
     const [was, is] = [before.get(name), state].map((each) => JSON.stringify(each));
-    if (isAmbiguous && withoutNumber(was) === withoutNumber(is)) continue;
+    if (isUncertain && withoutNumber(was) === withoutNumber(is)) continue;
     throw new Violation("I14", `a restart changed ${name} from ${was} to ${is}`);
   }
 }
@@ -44,7 +44,8 @@ const hasDelayedVersions = ({ server }: World): boolean =>
 
 /**
  * Reports whether another owner's entry of a name was listed when the entry of the bytes was gone.
- * A hold counts it if that was at its deadline; the next process does not know of the deadline.
+ * A hold counts it if that was at its deadline; the next process does not know of the deadline. Nor
+ * does it count what a target had that was taken away meanwhile.
  */
 const hasAmbiguousNames = ({ server }: World): boolean =>
   server

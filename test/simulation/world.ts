@@ -74,6 +74,8 @@ export class World {
   readonly seed: number;
   /** Violations found outside of a step, e.g. by a logger. */
   readonly violations: Violation[] = [];
+  /** A user changed a target, or took it away. */
+  isTampered = false;
   /** Time at which a user deleted the Lease last, in monotonic milliseconds. */
   leaseDeletedAt = Number.NEGATIVE_INFINITY;
   /** Called with each read of a value by the account of the cluster: the replica, and the name. */

@@ -59,6 +59,8 @@ export const reportedFinds = ({ items = [] }: SyncStatus, { rewrite }: Find): st
 export interface EarlierItem {
   /** Version in the target. */
   readonly version: number | undefined;
+  /** The target has bytes of another vault. */
+  readonly otherVault?: boolean | undefined;
   /** Creator of the source, if it is not the account of the connection. */
   readonly owner: string | undefined;
   /** Deadline of the source in milliseconds since the epoch. */
@@ -75,6 +77,7 @@ export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | u
     const owner = "owner" in entry ? entry.owner : undefined;
     return {
       version: entry.version,
+      otherVault: entry.otherVault,
       owner,
       deleteAt: Number.isNaN(deleteAt) ? undefined : deleteAt,
     };

@@ -50,10 +50,13 @@ function fits(
     );
 }
 
+/** Time after the deletion of the Lease in which its former holder may still write, in ms. */
+const TWO_LEADERS_MS = 60_000;
+
 /**
  * Checks that a key with bytes of the present spec does not get bytes of a former one again,
  * whichever replica works on which of the two connections (I2). While watches lag, a replica may
- * not know the present spec.
+ * not know the present spec; after a user deleted the Lease, two replicas write at once.
  */
 export function checkMove({
   world,
@@ -67,6 +70,7 @@ export function checkMove({
   writtenAt,
 }: TargetWrite): void {
   if (world.mayLag || world.replicas.suspendedAt(user, RESUMED_MS) !== undefined) return;
+  if (world.clock.monotonic() - world.leaseDeletedAt < TWO_LEADERS_MS) return;
   const now = current(world, namespace, owner);
   // Bytes that were written before are of an earlier spec, even if the present one requests them too.
   if (now === undefined || writtenAt < history.presentSince(namespace, owner, now[0])) return;

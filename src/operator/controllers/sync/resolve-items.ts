@@ -225,11 +225,16 @@ export function syncedVersions(
   return versions;
 }
 
-/** Returns the items of a resource under whose keys its target has bytes of another vault. */
-export function itemsOfOtherVault({ resource, access, state }: Observed): Set<string> {
-  const isOther = ({ id }: SyncItem): boolean => {
-    const synced = state.state === "owned" ? state.synced.get(id) : undefined;
-    return synced !== undefined && !isFromVault(synced, access.vault);
+/**
+ * Returns the items of a resource under whose keys its target has bytes of another vault. The claims
+ * of an edited target do not count: then the last status says it.
+ */
+export function itemsOfOtherVault({ resource, access, state, before }: Observed): Set<string> {
+  if (state.state !== "owned") return new Set();
+  const isOther = (item: SyncItem): boolean => {
+    const synced = state.synced.get(item.id);
+    if (synced !== undefined) return !isFromVault(synced, access.vault);
+    return before.connection === access.id && earlierItem(before, item)?.otherVault === true;
   };
   return new Set(resource.items.filter(isOther).map(({ id }) => id));
 }
