@@ -49,10 +49,8 @@ test("a bad value is taken back in one command, held, and followed again", async
     "shop",
     (one) => condition(one, "UpdateAvailable")?.message.includes("password 1 → 3") === true,
   );
-  expect(condition(held, "UpdateAvailable")).toMatchObject({
-    reason: "Held",
-    message: expect.stringContaining("wrong host"),
-  });
+  expect(condition(held, "UpdateAvailable")?.reason).toBe("Held");
+  expect(condition(held, "Held")?.message).toContain("wrong host");
   await has("password", good!);
 
   expect(await run("resume", "vaultsecret/shop")).toMatchObject({ code: 0 });

@@ -113,7 +113,11 @@ async function causeFaults({
   await world.create(secretThrough("reachable", "missing", { absent: "absent" }));
   for (const name of blockedNames)
     await world.create(secretThrough("reachable", name, { reachable: "reachable" }));
+  const held = secretThrough("reachable", "held", { reachable: "reachable" });
+  const annotations = { "vaultsync.dev/hold": "*" };
+  await world.create({ ...held, metadata: { ...held.metadata, annotations } });
   for (const [kind, type] of [
+    ["VaultSecret", "Held"],
     ["VaultSecret", "ExpiringSoon"],
     ["VaultConnection", "RemovalsHeld"],
   ]) {
@@ -189,6 +193,7 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
       { alertname: "VaultsyncNotReady", kind: "VaultConnection", resource_namespace: namespace },
       { alertname: "VaultsyncNotReady", kind: "VaultSecret", resource_namespace: namespace },
       { alertname: "VaultsyncExpiringSoon", kind: "VaultSecret", resource_namespace: namespace },
+      { alertname: "VaultsyncHeld", kind: "VaultSecret", resource_namespace: namespace },
       {
         alertname: "VaultsyncRemovalsHeld",
         kind: "VaultConnection",

@@ -45,7 +45,7 @@ const hasDelayedVersions = ({ server }: World): boolean =>
 /**
  * Reports whether another owner's entry of a name was listed when the entry of the bytes was gone.
  * A hold counts it if that was at its deadline; the next process does not know of the deadline. Nor
- * does it count what a target had that was taken away meanwhile.
+ * does it count what a target had before it was taken away.
  */
 const hasAmbiguousNames = ({ server }: World): boolean =>
   server

@@ -8,6 +8,7 @@ export const conditionTypes = [
   "Stale",
   "RemovalsHeld",
   "UpdateAvailable",
+  "Held",
   "ExpiringSoon",
 ] as const;
 export type ConditionType = (typeof conditionTypes)[number];
@@ -35,7 +36,7 @@ export const conditions = z
   .describe(
     "Current conditions; all but Ready are present only while they are true. Ready: in sync. Reconciling: the last attempt failed and is retried. " +
       "Stalled: a user has to act. Stale: no list of the vault for more than three intervals. RemovalsHeld: removals wait for a confirmation. " +
-      "UpdateAvailable: a newer version is not followed. ExpiringSoon: a source has expired or does so within 24 hours.",
+      "UpdateAvailable: a newer version is not followed. Held: the annotation vaultsync.dev/hold keeps the versions. ExpiringSoon: a source has expired or does so within 24 hours.",
   );
 
 /** Maximum number of items listed in a status; `itemsOmitted` counts the rest. */

@@ -25,7 +25,7 @@ export interface Attempt extends Partial<Pick<Report, "reconciling" | "stale">> 
 }
 
 /** Types of the conditions about items. */
-const ITEM_TYPES: readonly ConditionType[] = ["UpdateAvailable", "ExpiringSoon"];
+const ITEM_TYPES: readonly ConditionType[] = ["UpdateAvailable", "Held", "ExpiringSoon"];
 
 const isReady = ({ type, status }: Condition): boolean => type === "Ready" && status === "True";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { reportOf } from "./report.ts";
 import type { Resolution } from "./resolve.ts";
-import type { SyncResource } from "./sync-resource.ts";
+import type { Hold, SyncResource } from "./sync-resource.ts";
 import {
   nextStatus,
   readStatus,
@@ -131,19 +131,23 @@ describe("conditions about items", () => {
   });
 
   test("say which versions are held, who holds them, and how that ends", () => {
-    const hold = { versions: new Map(), note: "by ann: typo" };
-    const message = (changes: object): string | undefined => {
-      const status = next({}, [held("h")], { resource: { ...resource, hold, ...changes } });
-      const condition = status.conditions?.find(({ type }) => type === "UpdateAvailable");
-      expect(condition?.reason).toBe("Held");
-      return condition?.message;
-    };
-    expect(message({})).toBe(
-      "newer versions that are held back (by ann: typo) until the annotation vaultsync.dev/hold is removed: h 1 → 2",
+    const withHold = (hold: Hold, resolution: Resolution): SyncStatus =>
+      next({}, [resolution], { resource: { ...resource, hold } });
+    const hold = { versions: new Map<string, number>(), note: "by ann: typo" };
+    const status = withHold(hold, held("h"));
+    expect(messageOf(status, "Held")).toBe(
+      "vaultsync.dev/hold keeps the versions (by ann: typo) until the annotation is removed",
     );
-    expect(message({ hold: { ...hold, note: "", problem: "vaultsync.dev/hold: bad" } })).toBe(
-      "newer versions that are held back until the annotation vaultsync.dev/hold is removed: h 1 → 2; nothing newer is followed: vaultsync.dev/hold: bad",
+    const update = status.conditions?.find(({ type }) => type === "UpdateAvailable");
+    expect(update).toMatchObject({
+      reason: "Held",
+      message: "newer versions that are held back: h 1 → 2",
+    });
+    const latest = withHold({ ...hold, note: "", problem: "vaultsync.dev/hold: bad" }, found());
+    expect(messageOf(latest, "Held")).toBe(
+      "nothing newer is followed until the annotation is removed or corrected: vaultsync.dev/hold: bad",
     );
+    expect(messageOf(latest, "UpdateAvailable")).toBeUndefined();
   });
 
   test("have reasons of their own, next to Ready", () => {

@@ -156,9 +156,16 @@ function about(text: string, names: readonly string[]): string[] {
   return [`${text}: ${names.slice(0, 3).join(", ")}${more}`];
 }
 
-/** Says that newer versions are not followed because of a hold, and what ends it. */
-const heldText = (hold: Hold | undefined): string =>
-  `newer versions that are held back${hold === undefined || hold.note === "" ? "" : ` (${hold.note})`} until the annotation ${HOLD_ANNOTATION} is removed`;
+/** Returns the condition of a resource that is held. */
+function heldCondition({ note, problem }: Hold): ConditionNow {
+  const by = note === "" ? "" : ` (${note})`;
+  const end = "until the annotation is removed";
+  const message =
+    problem === undefined
+      ? `${HOLD_ANNOTATION} keeps the versions${by} ${end}`
+      : `nothing newer is followed ${end} or corrected: ${problem}`;
+  return { type: "Held", status: "True", reason: "Held", message };
+}
 
 /**
  * Returns the conditions about items with a newer version that is not followed, or not yet, and
@@ -187,17 +194,17 @@ function itemConditions(
       "newer versions that are followed at the end of spec.refreshInterval",
       updates(deferred),
     ),
-    ...about(heldText(hold), updates(held)),
-    ...(hold?.problem === undefined ? [] : [`nothing newer is followed: ${hold.problem}`]),
+    ...about("newer versions that are held back", updates(held)),
   ];
   const sources = expiring.map(({ item }) => item.source);
-  const conditions: ConditionNow[] = about("expired or expiring within 24 hours", sources).map(
+  const heldNow = hold === undefined ? [] : [heldCondition(hold)];
+  const expiringNow: ConditionNow[] = about("expired or expiring within 24 hours", sources).map(
     (message) => ({ type: "ExpiringSoon", status: "True", reason: "Expired", message }),
   );
+  const conditions = [...heldNow, ...expiringNow];
   if (available.length === 0) return conditions;
   const message = available.join("; ");
-  const isHeld = held.length > 0 || hold?.problem !== undefined;
-  const reason = isHeld ? "Held" : "Synced";
+  const reason = held.length > 0 ? "Held" : "Synced";
   return [{ type: "UpdateAvailable", status: "True", reason, message }, ...conditions];
 }
 

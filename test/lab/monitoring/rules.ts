@@ -22,7 +22,7 @@ const alert = z.strictObject({
   alert: z.string(),
   expr: z.string(),
   for: z.string(),
-  labels: z.strictObject({ severity: z.enum(["warning", "critical"]) }),
+  labels: z.strictObject({ severity: z.enum(["info", "warning", "critical"]) }),
   annotations: z.strictObject({
     summary: z.string(),
     description: z.string(),

@@ -56,7 +56,7 @@ const TWO_LEADERS_MS = 60_000;
 /**
  * Checks that a key with bytes of the present spec does not get bytes of a former one again,
  * whichever replica works on which of the two connections (I2). While watches lag, a replica may
- * not know the present spec; after a user deleted the Lease, two replicas write at once.
+ * not know the present spec; after a user deleted the Lease, two replicas write.
  */
 export function checkMove({
   world,
