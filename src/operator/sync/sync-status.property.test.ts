@@ -5,7 +5,8 @@ import { type Reason, reasons } from "../api/reasons.ts";
 import { conditionTypes, secretStatus } from "../api/status.ts";
 import type { Resolution } from "./resolve.ts";
 import type { SyncResource } from "./sync-resource.ts";
-import { EXPIRY_NOTICE_MS, nextStatus, readStatus, type StatusInput } from "./sync-status.ts";
+import { EXPIRY_NOTICE_MS } from "./item-conditions.ts";
+import { nextStatus, readStatus, type StatusInput } from "./sync-status.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 

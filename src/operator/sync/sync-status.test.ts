@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { type Reason, reasons } from "../api/reasons.ts";
 import { fileStatus } from "../api/status.ts";
+import { EXPIRY_NOTICE_MS } from "./item-conditions.ts";
 import type { Resolution } from "./resolve.ts";
 import {
-  EXPIRY_NOTICE_MS,
   nextStatus,
   readStatus,
   earlierItem,

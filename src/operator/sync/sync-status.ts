@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { type ConditionNow, findCondition } from "../api/conditions.ts";
+import { findCondition } from "../api/conditions.ts";
 import {
   type FileItemStatus,
   fileStatus,
@@ -8,14 +8,14 @@ import {
   secretStatus,
 } from "../api/status.ts";
 import { defined } from "../lib/defined.ts";
-import { HOLD_ANNOTATION } from "../api/names.ts";
+import { itemConditions } from "./item-conditions.ts";
 import { formatTimestamp } from "./timestamp.ts";
 import { attemptStatus } from "./attempt-status.ts";
 import { isDropped } from "./decide.ts";
 import type { Report } from "./report.ts";
 import { deadlineOf, type Resolution } from "./resolve.ts";
 import { rewriteKey } from "./rewrite-key.ts";
-import type { Find, Hold, SyncItem, SyncResource } from "./sync-resource.ts";
+import type { Find, SyncItem, SyncResource } from "./sync-resource.ts";
 
 /** The status of a VaultSecret or VaultFile. */
 export type SyncStatus = z.output<typeof secretStatus> | z.output<typeof fileStatus>;
@@ -144,68 +144,6 @@ export function reportedDeadline({ items = [] }: SyncStatus, source: string): nu
 export interface StatusInput extends Report {
   readonly resource: SyncResource;
   readonly now: number;
-}
-
-/** Time before the expiry of a secret at which it is reported, in milliseconds. */
-export const EXPIRY_NOTICE_MS = 24 * 3_600_000;
-
-/** Returns a message about names, if there are any. */
-function about(text: string, names: readonly string[]): string[] {
-  if (names.length === 0) return [];
-  const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
-  return [`${text}: ${names.slice(0, 3).join(", ")}${more}`];
-}
-
-/** Returns the condition of a resource that is held. */
-function heldCondition({ note, problem }: Hold): ConditionNow {
-  const by = note === "" ? "" : ` (${note})`;
-  const end = "until the annotation is removed";
-  const message =
-    problem === undefined
-      ? `${HOLD_ANNOTATION} keeps the versions${by} ${end}`
-      : `nothing newer is followed ${end} or corrected: ${problem}`;
-  return { type: "Held", status: "True", reason: "Held", message };
-}
-
-/**
- * Returns the conditions about items with a newer version that is not followed, or not yet, and
- * about items that expire soon.
- */
-function itemConditions(
-  { hold }: SyncResource,
-  resolutions: readonly Resolution[],
-  now: number,
-): ConditionNow[] {
-  const found = resolutions.filter((one) => one.state === "found");
-  const pinned = found.filter(
-    ({ item, candidate, version }) => item.version !== "latest" && candidate.latest > version,
-  );
-  const newer = found.filter(({ candidate, version }) => candidate.latest > version);
-  const held = newer.filter(({ gate }) => gate?.reason === "Held");
-  const deferred = newer.filter(({ gate }) => gate?.reason === "RefreshInterval");
-  const expiring = found.filter(
-    ({ candidate: { expiresAt = Infinity } }) => expiresAt <= now + EXPIRY_NOTICE_MS,
-  );
-  const updates = (items: typeof found): string[] =>
-    items.map(({ item, candidate, version }) => `${item.source} ${version} → ${candidate.latest}`);
-  const available = [
-    ...about("newer versions available for pinned items", updates(pinned)),
-    ...about(
-      "newer versions that are followed at the end of spec.refreshInterval",
-      updates(deferred),
-    ),
-    ...about("newer versions that are held back", updates(held)),
-  ];
-  const sources = expiring.map(({ item }) => item.source);
-  const heldNow = hold === undefined ? [] : [heldCondition(hold)];
-  const expiringNow: ConditionNow[] = about("expired or expiring within 24 hours", sources).map(
-    (message) => ({ type: "ExpiringSoon", status: "True", reason: "Expired", message }),
-  );
-  const conditions = [...heldNow, ...expiringNow];
-  if (available.length === 0) return conditions;
-  const message = available.join("; ");
-  const reason = held.length > 0 ? "Held" : "Synced";
-  return [{ type: "UpdateAvailable", status: "True", reason, message }, ...conditions];
 }
 
 /**

@@ -3,7 +3,7 @@ import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
 import { isDropped } from "../../sync/decide.ts";
 import type { Report } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolve.ts";
-import { EXPIRY_NOTICE_MS } from "../../sync/sync-status.ts";
+import { EXPIRY_NOTICE_MS } from "../../sync/item-conditions.ts";
 import { TARGET_WAIT_MS } from "./sync-result.ts";
 
 /** Reasons that concern an object of another owner. That owner may change it. */
