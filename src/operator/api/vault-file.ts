@@ -18,6 +18,7 @@ import {
 import { rolloutRestart } from "./rollout-restart.ts";
 import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
 import { withRule } from "./validation.ts";
+import { validate } from "./value-contract.ts";
 
 const EXAMPLE = "{filename: app.conf}";
 
@@ -28,6 +29,7 @@ const fileEntry = withRule(
     key: objectKey
       .optional()
       .describe("Key of the target. Defaults to the filename if that is a valid key."),
+    validate,
   }),
   {
     cel: `has(self.key) || (size(self.filename) <= ${MAX_KEY_LENGTH} && self.filename.matches('${OBJECT_KEY_PATTERN}'))`,

@@ -16,6 +16,7 @@ import {
 import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
 import { rolloutRestart } from "./rollout-restart.ts";
 import { withRule } from "./validation.ts";
+import { validate } from "./value-contract.ts";
 
 /**
  * Types of a target Secret that every operator allows; a flag adds others. See
@@ -88,6 +89,7 @@ const dataEntry = z.object({
     .describe(
       "If true, a secret that the vault does not list is no error: the target has no such key, or loses it. Defaults to false.",
     ),
+  validate,
 });
 
 const attribute = z.string().min(1).max(256).optional();

@@ -24,8 +24,8 @@ function findOf(
 function desiredState(spec: VaultFileSpec, name: string): DesiredState {
   const { kind, creationPolicy } = spec.target;
   const items = (spec.files ?? []).map(
-    ({ filename, key = filename, version = "latest" }): SyncItem => {
-      return { id: key, source: filename, owner: undefined, version };
+    ({ filename, key = filename, version = "latest", validate: contract }): SyncItem => {
+      return { id: key, source: filename, owner: undefined, version, contract };
     },
   );
   return {

@@ -15,10 +15,11 @@ import type { Find, SyncItem } from "./sync-resource.ts";
 type DataEntry = NonNullable<VaultSecretSpec["data"]>[number];
 type DataFromEntry = NonNullable<VaultSecretSpec["dataFrom"]>[number];
 
-function dataItem({ secretKey, remoteRef, optional }: DataEntry): SyncItem {
+function dataItem({ secretKey, remoteRef, optional, validate }: DataEntry): SyncItem {
   const { key, owner, version = "latest", property, decoding = "None" } = remoteRef;
   const item = { id: secretKey, source: key, owner, version, isOptional: optional };
-  return { ...item, property, decoding: decoding === "None" ? undefined : decoding };
+  const bytes = { property, decoding: decoding === "None" ? undefined : decoding };
+  return { ...item, ...bytes, contract: validate };
 }
 
 const rulesOf = ({ rewrite = [] }: DataFromEntry): readonly Rewrite[] =>
