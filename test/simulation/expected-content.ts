@@ -1,5 +1,6 @@
 import { isDerived, rendered, type Spec } from "./invariants/spec-items.ts";
 import type { Resolved } from "./expectations.ts";
+import { fits } from "./simulated-rules.ts";
 import { fitsType } from "./simulated-values.ts";
 import type { World } from "./world.ts";
 
@@ -30,6 +31,7 @@ export function expectedContent(
       item.member === undefined ? base64 : world.vaults.origin(base64)?.parts.get(item.member);
     if (bytes === undefined && item.absence !== "member") problems.add("InvalidProperty");
     if (bytes === undefined) continue;
+    if (!fits(item.rules, bytes)) problems.add("InvalidContent");
     const isFoundTwice = item.absence === "found" && found.get(item.key) === item.source;
     if (values.has(item.key) && !isFoundTwice) problems.add("InvalidKey");
     if (item.absence === "found") found.set(item.key, item.source);

@@ -106,6 +106,8 @@ export const specFeatures: Readonly<Record<string, ForCommand>> = {
     present.has("VaultSecret data[].remoteRef.decoding=Base64") ||
     present.has("VaultSecret data[].remoteRef.decoding=Base64URL"),
   optional: field("data[].optional=true"),
+  validate: (_, present) =>
+    present.has("VaultSecret data[].validate") || present.has("VaultFile files[].validate"),
   version: (_, present) =>
     present.has("VaultSecret data[].remoteRef.version") || present.has("VaultFile files[].version"),
   owner: field("data[].remoteRef.owner"),

@@ -294,6 +294,16 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "values of any content": {
+    invariants: ["I22"],
+    changes: [
+      {
+        file: "sync/make-content.ts",
+        from: "if (problem !== undefined) return problem;",
+        to: "if (problem === null) return problem;",
+      },
+    ],
+  },
   "labels that are lost": {
     invariants: ["I5"],
     changes: [

@@ -33,6 +33,7 @@ const RARE = [
   "connections",
   "workloads",
   "versions",
+  "validate",
 ] as const;
 export type Feature = (typeof FREQUENT)[number] | (typeof RARE)[number];
 /**

@@ -1,5 +1,6 @@
 import { FILE_NAMES, MANY_NAMES, SECRET_NAMES } from "./invariants/spec-items.ts";
 import type { Draw, Feature } from "./random-features.ts";
+import { randomRules } from "./simulated-rules.ts";
 import { membersOf, type ValueForm, valueForms } from "./simulated-values.ts";
 import { accountOf, CREATOR, urlOf, VAULTS } from "./world.ts";
 import { CA_BUNDLE, WORKLOAD } from "./workloads.ts";
@@ -176,7 +177,10 @@ export class SpecMaker {
     const source = this.pick(SECRET_NAMES);
     const { always, certificate, key } = membersOf(source);
     if (type === "kubernetes.io/tls")
-      return [entry("tls.crt", source, certificate), entry("tls.key", source, key)];
+      return [
+        { ...entry("tls.crt", source, certificate), ...this.#validate(true) },
+        entry("tls.key", source, key),
+      ];
     if (type === "kubernetes.io/dockerconfigjson") return [entry(".dockerconfigjson", source)];
     const other = this.pick(SECRET_NAMES);
     const password = entry(
@@ -207,7 +211,12 @@ export class SpecMaker {
       secretKey,
       remoteRef: { key, ...this.#version(), ...this.#owner(), ...property, ...decoding },
       ...optional,
+      ...this.#validate(false),
     };
+  }
+
+  #validate(isCertificate: boolean): object {
+    return this.#has("validate") ? { validate: randomRules(this.#draw, isCertificate) } : {};
   }
 
   /** Returns rules that make several keys of sources, or none. */
@@ -259,6 +268,7 @@ export class SpecMaker {
       filename,
       ...this.#version(),
       ...(this.#has("filesFrom") && { key: this.pick([`${filename}.conf`, filename]) }),
+      ...this.#validate(false),
     }));
     const filesFrom = this.#has("filesFrom")
       ? [{ find: { filename: { regexp: this.pick(["^f", "^f1"]) } }, ...this.#rewrite() }]

@@ -47,10 +47,20 @@ export const canariesIn = (bytes: Uint8Array): readonly number[] =>
 
 const toBase64 = (text: string): string => Buffer.from(text).toString("base64");
 
+/** Returns the host that a certificate is for. */
+export const hostOf = (name: string): string => `${name}.example.com`;
+
+/** The clock of a simulation is in this time, whenever it runs. */
+const lifetime = { notBefore: new Date("2000-01-01"), notAfter: new Date("2100-01-01") };
+
 /** Pairs of a certificate and its key. */
 const pairs = ["one", "two"]
-  .map((name) => certificate(name))
-  .map(({ cert, keyPem }) => ({ cert, key: keyPem }));
+  .map((name) => certificate(name, { hosts: [hostOf(name)], ...lifetime }))
+  .map(({ name, cert, keyPem }) => ({ host: hostOf(name), cert, key: keyPem }));
+
+/** Reports whether a text ends with a certificate for this host, or for any. */
+export const isCertificateOf = (host: string | undefined, text: string): boolean =>
+  pairs.some((pair) => text.endsWith(pair.cert) && (host ?? pair.host) === pair.host);
 
 /** Returns the pair that a text contains a part of. */
 const pairOf = (base64: string | undefined, part: "cert" | "key") => {

@@ -1,3 +1,4 @@
+import type { Rules } from "../simulated-rules.ts";
 import { membersOf, partName } from "../simulated-values.ts";
 
 interface Rewrite {
@@ -20,6 +21,7 @@ export interface Spec {
     readonly secretKey: string;
     readonly remoteRef: Reference & { readonly property?: string; readonly decoding?: string };
     readonly optional?: boolean;
+    readonly validate?: Rules;
   }[];
   readonly dataFrom?: readonly {
     readonly extract?: Reference;
@@ -33,6 +35,7 @@ export interface Spec {
     readonly filename: string;
     readonly key?: string;
     readonly version?: number | "latest";
+    readonly validate?: Rules;
   }[];
   readonly filesFrom?: readonly {
     readonly find: { readonly filename: { readonly regexp: string } };
@@ -70,6 +73,8 @@ export interface Item {
   readonly version: number | "latest";
   /** Metadata that a rule requires of the source. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Rules that the bytes must fit. */
+  readonly rules?: Rules | undefined;
 }
 
 /** One key that a target may have, and the items that its bytes are made of. */
@@ -146,7 +151,7 @@ function derivedItems(
 /** Returns the items of a spec. */
 export function itemsOf({ data = [], dataFrom = [], files = [], filesFrom = [] }: Spec): Item[] {
   return [
-    ...data.map(({ secretKey, remoteRef, optional = false }): Item => {
+    ...data.map(({ secretKey, remoteRef, optional = false, validate: rules }): Item => {
       const { key, owner, version = "latest" as const, property, decoding } = remoteRef;
       const member = partName(property?.slice(1), decoding);
       return {
@@ -157,10 +162,11 @@ export function itemsOf({ data = [], dataFrom = [], files = [], filesFrom = [] }
         source: key,
         owner,
         version,
+        rules,
       };
     }),
     ...dataFrom.flatMap(derivedItems),
-    ...files.map(({ filename, key = filename, version = "latest" as const }): Item => ({
+    ...files.map(({ filename, key = filename, version = "latest" as const, validate }): Item => ({
       key,
       id: key,
       member: undefined,
@@ -168,6 +174,7 @@ export function itemsOf({ data = [], dataFrom = [], files = [], filesFrom = [] }
       source: filename,
       owner: undefined,
       version,
+      rules: validate,
     })),
     ...filesFrom.flatMap(({ find, rewrite }) =>
       matching(FILE_NAMES, find.filename.regexp).map((name) => foundItem(name, rewrite)),
