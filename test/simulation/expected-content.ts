@@ -37,7 +37,7 @@ export function expectedContent(
     if (item.absence === "found") found.set(item.key, item.source);
     values.set(item.key, bytes);
   }
-  const { template } = spec.target ?? {};
+  const { template, validate = {} } = spec.target ?? {};
   if (template === undefined || values.size === 0)
     return { keys: Object.fromEntries(values), problems: [...problems] };
   const variables = new Map(
@@ -46,7 +46,10 @@ export function expectedContent(
   const keys = Object.entries(template.data).flatMap(([key, text]): [string, string][] => {
     const result = rendered(text, variables);
     if (result === undefined) problems.add("TemplateError");
-    return result === undefined ? [] : [[key, Buffer.from(result).toString("base64")]];
+    if (result === undefined) return [];
+    const base64 = Buffer.from(result).toString("base64");
+    if (!fits(validate[key], base64)) problems.add("InvalidContent");
+    return [[key, base64]];
   });
   return { keys: Object.fromEntries(keys), problems: [...problems] };
 }

@@ -293,7 +293,7 @@ export class SpecMaker {
     const whenRemoved = this.#has("whenRemoved")
       ? { whenRemoved: this.pick(["Retain", "Retain", "Delete"]) }
       : {};
-    const template = this.#has("template") ? { template: { data: this.#template(type) } } : {};
+    const template = this.#has("template") ? this.#templated(this.#template(type)) : {};
     const all = { ...name, ...whenMissing, ...whenRemoved, ...template };
     const policies = [
       ...(this.#has("Orphan") ? ["Orphan"] : []),
@@ -313,6 +313,14 @@ export class SpecMaker {
       ...notes,
       ...(this.#has("immutable") && { immutable: true }),
     };
+  }
+
+  /** Returns a template, and rules for some of its keys. */
+  #templated(data: Record<string, string>): object {
+    if (!this.#has("validate")) return { template: { data } };
+    const keys = this.#draw.some(Object.keys(data));
+    const rules = keys.map((key) => [key, randomRules(this.#draw, key === "tls.crt")] as const);
+    return { template: { data }, validate: Object.fromEntries(rules) };
   }
 
   /** Returns templates whose variables the sources usually have. */

@@ -1,5 +1,6 @@
+import { parseAllDocuments } from "yaml";
 import type { Draw } from "./random-features.ts";
-import { hostOf, isCertificateOf } from "./simulated-values.ts";
+import { hostOf, isCertificateOf, isJson, isPem } from "./simulated-values.ts";
 
 /** `validate` of a source, as far as simulated specs have it. */
 export interface Rules {
@@ -13,10 +14,9 @@ export interface Rules {
 
 /** Simple checks that are right for simulated values only. */
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
-  JSON: (text) => text.startsWith("{"),
-  // Each value of the simulation is YAML.
-  YAML: () => true,
-  PEM: (text) => text.includes("-----BEGIN ") && !text.startsWith("{"),
+  JSON: isJson,
+  YAML: (text) => parseAllDocuments(text).every(({ errors }) => errors.length === 0),
+  PEM: isPem,
   URL: () => false,
   Base64: (text) => /^[A-Za-z0-9+/=]*$/.test(text),
   Integer: () => false,

@@ -58,9 +58,16 @@ const pairs = ["one", "two"]
   .map((name) => certificate(name, { hosts: [hostOf(name)], ...lifetime }))
   .map(({ name, cert, keyPem }) => ({ host: hostOf(name), cert, key: keyPem }));
 
-/** Reports whether a text ends with a certificate for this host, or for any. */
-export const isCertificateOf = (host: string | undefined, text: string): boolean =>
-  pairs.some((pair) => text.endsWith(pair.cert) && (host ?? pair.host) === pair.host);
+/** Reports whether a text has PEM blocks, and none within JSON. */
+export const isPem = (text: string): boolean =>
+  text.includes("-----BEGIN ") && !text.includes("\\n-----");
+
+/** Reports whether the first certificate in a text is for this host, or for any. */
+export function isCertificateOf(host: string | undefined, text: string): boolean {
+  const present = pairs.filter(({ cert }) => text.includes(cert));
+  const [first] = present.sort((a, b) => text.indexOf(a.cert) - text.indexOf(b.cert));
+  return first !== undefined && isPem(text) && (host ?? first.host) === first.host;
+}
 
 /** Returns the pair that a text contains a part of. */
 const pairOf = (base64: string | undefined, part: "cert" | "key") => {
@@ -68,7 +75,8 @@ const pairOf = (base64: string | undefined, part: "cert" | "key") => {
   return pairs.find((pair) => text.endsWith(pair[part]));
 };
 
-function isJson(text: string): boolean {
+/** Reports whether a text is JSON. */
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;

@@ -70,7 +70,7 @@ const someRules = withRule(rules, {
 });
 
 /** Rules that a value must fit before a target has it. */
-const valueContract = withRule(someRules, {
+export const valueContract = withRule(someRules, {
   cel: "!has(self.minLength) || !has(self.maxLength) || self.minLength <= self.maxLength",
   message: "minLength must not be greater than maxLength",
   check: ({ minLength = 0, maxLength = Infinity }) => minLength <= maxLength,

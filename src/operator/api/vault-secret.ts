@@ -13,7 +13,7 @@ import {
   vaultName,
   version,
 } from "./fields.ts";
-import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
+import { onlyKeysIfMerged, onlyRenderedKeys, targetPolicies } from "./target-policies.ts";
 import { rolloutRestart } from "./rollout-restart.ts";
 import { withRule } from "./validation.ts";
 import { validate } from "./value-contract.ts";
@@ -175,7 +175,9 @@ export const vaultSecretSpec = requireEntries(
     dataFrom: nonEmpty(z.array(dataFromEntry).max(32).optional(), FROM_EXAMPLE).describe(
       "Secrets of the vault that make up several keys of the target each.",
     ),
-    target: onlyKeysIfMerged(target, ["type", "labels", "annotations", "immutable"])
+    target: onlyRenderedKeys(
+      onlyKeysIfMerged(target, ["type", "labels", "annotations", "immutable"]),
+    )
       .optional()
       .describe("The Secret to keep in sync."),
     rolloutRestart,

@@ -31,14 +31,18 @@ export function findDigest({
 }
 
 /**
- * Returns the digest of the rules that the values of items must fit, in the order of the schema: a
+ * Returns the digest of the rules that the values of items and the keys of a template must fit: a
  * target with it has bytes that fit them.
  */
-function contractDigest(items: readonly SyncItem[]): string | undefined {
-  const contracts = items.flatMap(({ id, contract }) =>
+function contractDigest(
+  items: readonly SyncItem[],
+  ofKeys: TargetTemplate["contracts"] = {},
+): string | undefined {
+  const ofItems = items.flatMap(({ id, contract }) =>
     contract === undefined ? [] : [items.length === 1 ? contract : [id, contract]],
   );
-  return contracts.length === 0 ? undefined : shortDigest(contracts);
+  const rules = [...ofItems, ...Object.entries(ofKeys)];
+  return rules.length === 0 ? undefined : shortDigest(rules);
 }
 
 /** Returns the form of content, with the digest of the rules that it must fit. */
@@ -74,7 +78,7 @@ export function withForms({ items, finds }: Requested, template?: TargetTemplate
       ])
     : undefined;
   if (common !== undefined) {
-    const form = formOf(common, contractDigest(items));
+    const form = formOf(common, contractDigest(items, template?.contracts));
     return {
       items: items.map((item) => ({ ...item, form })),
       finds: finds.map((find) => ({ ...find, form })),

@@ -27,6 +27,31 @@ async function contractProblem(
   return undefined;
 }
 
+/** Maximum number of sources that a message names. */
+const MAX_SOURCES = 3;
+
+/** Returns the condition for the first key of a template that does not fit its rules. */
+async function renderedProblem(
+  { namespace, template }: SyncResource,
+  inputs: readonly Input[],
+  content: Content,
+  now: number,
+): Promise<ReadyCondition | undefined> {
+  const isServed = inputs.every((input) => input.isServed === true);
+  for (const [key, contract] of Object.entries(template?.contracts ?? {})) {
+    const bytes = content.get(key);
+    if (bytes === undefined) continue;
+    const value = { bytes, now: isServed ? undefined : now };
+    const broken = await checkValueAside(contract, value, namespace);
+    if (broken === undefined) continue;
+    const sources = inputs.map(({ item, version }) => `version ${version} of ${item.source}`);
+    const more = sources.length > MAX_SOURCES ? `, and ${sources.length - MAX_SOURCES} more` : "";
+    const message = `the template makes a key ${key} of ${sources.slice(0, MAX_SOURCES).join(", ")}${more} that does not fit its rule ${broken.rule}: expected ${broken.expected}`;
+    return notReady("InvalidContent", message);
+  }
+  return undefined;
+}
+
 /**
  * Computes the content of a target from the bytes of its sources, by the template if there is one,
  * or returns the condition that explains why there is none. Equal input has equal output.
@@ -52,5 +77,6 @@ export async function makeContent(
     { template, variables: values, seed: new Redacted(seed) },
     namespace,
   );
-  return rendering.ok ? rendering.content : notReady("TemplateError", rendering.message);
+  if (!rendering.ok) return notReady("TemplateError", rendering.message);
+  return (await renderedProblem(resource, inputs, rendering.content, now)) ?? rendering.content;
 }

@@ -5,6 +5,7 @@ import {
   type ParsedResource,
   parseResource,
   policiesOf,
+  templateOf,
   type WrittenResource,
 } from "./parse-resource.ts";
 import type { Find, SyncItem } from "./sync-resource.ts";
@@ -29,8 +30,8 @@ function desiredState(spec: VaultFileSpec, name: string): DesiredState {
     },
   );
   return {
-    ...withForms({ items, finds: (spec.filesFrom ?? []).map(findOf) }, spec.target.template),
-    template: spec.target.template,
+    ...withForms({ items, finds: (spec.filesFrom ?? []).map(findOf) }, templateOf(spec.target)),
+    template: templateOf(spec.target),
     target: {
       kind,
       name: spec.target.name ?? name,

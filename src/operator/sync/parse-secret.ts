@@ -7,6 +7,7 @@ import {
   type ParsedResource,
   parseResource,
   policiesOf,
+  templateOf,
   type WrittenResource,
 } from "./parse-resource.ts";
 import { notReady } from "./ready-condition.ts";
@@ -57,13 +58,13 @@ function sourcesOf({
   target,
 }: VaultSecretSpec): Pick<DesiredState, "items" | "finds"> {
   const items = [...data.map(dataItem), ...dataFrom.flatMap(extractedItem)];
-  return withForms({ items, finds: dataFrom.flatMap(findOf) }, target?.template);
+  return withForms({ items, finds: dataFrom.flatMap(findOf) }, templateOf(target));
 }
 
 function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
   return {
     ...sourcesOf(spec),
-    template: spec.target?.template,
+    template: templateOf(spec.target),
     target: {
       kind: "Secret",
       name: spec.target?.name ?? name,

@@ -59,6 +59,8 @@ export interface SyncItem {
  */
 export interface TargetTemplate {
   readonly data: Readonly<Record<string, string>>;
+  /** Rules that the bytes of some of the keys must fit. */
+  readonly contracts?: Readonly<Record<string, ValueContract>> | undefined;
 }
 
 export type TargetKind = "Secret" | "ConfigMap";

@@ -15,7 +15,13 @@ import { vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";
 import { clusterConnectionCases, connectionCases } from "./connection-spec-cases.ts";
 import { pushCases } from "./push-spec-cases.ts";
 import { type Case, rejectedByRule, rejectedBySchema, type SpecRow } from "./spec-row.ts";
-import { contractCases, sourceCases, restartCases, targetCases } from "./sync-spec-cases.ts";
+import {
+  contractCases,
+  keyContractCases,
+  sourceCases,
+  restartCases,
+  targetCases,
+} from "./sync-spec-cases.ts";
 
 export const schemaOf = new Map<Kind, z.ZodType>([
   [vaultConnectionKind, connectionSpec],
@@ -189,6 +195,7 @@ const secrets: readonly Case[] = [
     rejectedBySchema("Owner"),
   ],
   ...targetCases(secret),
+  ...keyContractCases((target) => secret({ target })),
   ...restartCases(secret),
   [
     "an unknown whenRemoved",
@@ -222,6 +229,7 @@ const files: readonly Case[] = [
     file({ files: [] }),
     rejectedByRule("must have at least one entry, for example {filename"),
   ],
+  ...keyContractCases((target) => file({ target: { kind: "Secret", ...target } })),
   ...contractCases((validate) => file({ files: [{ filename: "app.conf", validate }] })),
   [
     "129 files",

@@ -228,6 +228,32 @@ export const targetCases = (secret: (changes: object) => object): readonly Case[
   ]),
 ];
 
+/** Returns the cases of rules for the keys of a template. */
+export function keyContractCases(withTarget: (target: object) => object): readonly Case[] {
+  const template = { data: { url: "{{ password }}" } };
+  const other = rejectedByRule("validate must name keys of template.data");
+  const validate = { url: { format: "URL" } };
+  return [
+    ["rules for a key of a template", withTarget({ template, validate })],
+    ["rules for a key without a template", withTarget({ validate }), other],
+    [
+      "rules for a key that the template lacks",
+      withTarget({ template, validate: { ...validate, host: { notEmpty: true } } }),
+      other,
+    ],
+    [
+      "no rules for keys",
+      withTarget({ template, validate: {} }),
+      rejectedByRule("at least one entry"),
+    ],
+    [
+      "a key without rules",
+      withTarget({ template, validate: { url: {} } }),
+      rejectedByRule("at least one rule"),
+    ],
+  ];
+}
+
 /** Returns the cases of rules for a value. */
 export function contractCases(withRules: (validate: unknown) => object): readonly Case[] {
   const validFor = "must be a number of minutes, hours or days";

@@ -210,6 +210,46 @@ describe("a variable that does not fit a rule", () => {
   });
 });
 
+describe("a key of a template that does not fit a rule", () => {
+  const target = {
+    template: { data: { url: "db://{{ user }}:{{ password }}" } },
+    validate: { url: { format: "URL" } },
+  };
+
+  test("leaves the target unchanged, and is reported with its sources", async () => {
+    await using scene = await synced([unruled, user], {
+      target: { ...target, validate: { url: { minLength: 12 } } },
+    });
+    serves(scene, { "db@2": "x", "user@2": "y", "db@3": "long enough" });
+    const before = scene.outcome().replace("Synced", "");
+    expect(await listed(scene, 2, 2)).toBe(`${before}InvalidContent`);
+    expect(scene.condition("Ready")?.message).toBe(
+      "the template makes a key url of version 2 of db, version 2 of user that does not fit its rule minLength: expected at least 12 characters; the target is left unchanged",
+    );
+    expect(await listed(scene, 3, 2)).toBe("url=db://y:long enough, Synced");
+  });
+
+  test("creates no target", async () => {
+    await using scene = await SimulatedWorld.shop();
+    lists(scene, 1);
+    scene.follow({}, { data: [unruled, user], target });
+    await scene.settle();
+    expect(scene.outcome()).toBe("absent, InvalidContent");
+    serves(scene, { "db@2": "p", "user@1": "u" });
+    expect(await listed(scene, 2)).toBe("url=db://u:p, Synced");
+  });
+
+  test("is written when the rule is removed", async () => {
+    await using scene = await SimulatedWorld.shop();
+    lists(scene, 1);
+    scene.follow({}, { data: [unruled, user], target });
+    await scene.settle();
+    scene.follow({}, { data: [unruled, user], target: { template: target.template } });
+    await scene.settle();
+    expect(scene.condition("Ready")?.reason).toBe("Synced");
+  });
+});
+
 test("a rule is checked after property and decoding", async () => {
   await using scene = await SimulatedWorld.shop();
   serves(scene, { "db@1": '{"port": "NTQzMg=="}', "db@2": '{"port": "eA=="}' });

@@ -18,8 +18,10 @@ export function isUnfit(item: Item, origin: Origin): boolean {
  * Reports whether the bytes of a key are, or are rendered of, a value that does not fit the rules
  * of its item. Of several items with one source it is not known which one a value is of.
  */
-function isBroken({ world }: TargetWrite, spec: Spec, { items }: Output, base64: string): boolean {
+function isBroken({ world }: TargetWrite, spec: Spec, output: Output, base64: string): boolean {
+  const { items } = output;
   if (spec.target?.template === undefined) return items.every(({ rules }) => !fits(rules, base64));
+  if (!fits(output.rules, base64)) return true;
   const origins = world.vaults.originsIn(base64);
   return items.some(
     (item) =>

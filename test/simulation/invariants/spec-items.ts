@@ -52,6 +52,7 @@ export interface Spec {
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
     readonly template?: { readonly data: Readonly<Record<string, string>> };
+    readonly validate?: Readonly<Record<string, Rules>>;
   };
 }
 
@@ -82,6 +83,8 @@ export interface Output {
   readonly key: string;
   readonly absence: Item["absence"];
   readonly items: readonly Item[];
+  /** Rules that the bytes of a rendered key must fit. */
+  readonly rules?: Rules | undefined;
 }
 
 /** The names of all secrets that a simulation has. */
@@ -205,12 +208,13 @@ export function rendered(
 /** Returns the keys of the target of a spec. */
 export function outputsOf(spec: Spec): Output[] {
   const items = itemsOf(spec);
-  const { template } = spec.target ?? {};
+  const { template, validate = {} } = spec.target ?? {};
   if (template === undefined)
     return items.map((item) => ({ key: item.key, absence: item.absence, items: [item] }));
   return Object.entries(template.data).map(([key, text]) => {
     const names = new Set(Array.from(text.matchAll(VARIABLE), ([, name]) => name));
-    return { key, absence: "never", items: items.filter((item) => names.has(item.key)) };
+    const used = items.filter((item) => names.has(item.key));
+    return { key, absence: "never", items: used, rules: validate[key] };
   });
 }
 
