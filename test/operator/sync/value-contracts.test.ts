@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { vaultFileKind } from "../../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { certificate } from "../../lab/certificates.ts";
+import * as removals from "../../lab/kube/removed-sources.ts";
 import { ACCOUNT } from "../../lab/simulated/simulated-vault.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 
@@ -208,6 +209,17 @@ describe("a variable that does not fit a rule", () => {
     expect(await listed(scene, 2, 2)).toBe("a=1 password=first one!, InvalidContent");
     expect(await listed(scene, 3, 2)).toBe("a=2 password=long enough, Synced");
   });
+});
+
+test("the key of a removed object leaves a target that does not fit its new rules", async () => {
+  const values = { db: "first one!", user: '{"a":"1"}' };
+  const dataFrom = [{ extract: { key: "user" } }];
+  await using scene = await removals.synced(values, { data: [password()], dataFrom });
+  scene.follow({}, { data: [password({ minLength: 20 })], dataFrom });
+  await scene.settle();
+  expect(scene.outcome()).toBe("a=1 password=first one!, InvalidContent");
+  await removals.remove(scene, values, "user");
+  expect(scene.outcome()).toBe("password=first one!, InvalidContent");
 });
 
 describe("a key of a template that does not fit a rule", () => {
