@@ -6,6 +6,7 @@ import {
   Worker,
   workerData,
 } from "node:worker_threads";
+import { codeOf } from "../../lib/error-code.ts";
 import { Slots } from "../../lib/slots.ts";
 import type { ValueContract } from "../api/value-contract.ts";
 import { type BrokenRule, brokenRule, type CheckedValue } from "./value-contract.ts";
@@ -21,8 +22,15 @@ interface Job {
  * Maximum number of bytes that are checked in this thread: it is blocked for some 10 ms at most.
  * Regular expressions and YAML take a hundred times as long as the other rules.
  */
-const INLINE_BYTES = 256 * 1024;
+const INLINE_BYTES = 64 * 1024;
 const INLINE_COSTLY_BYTES = 4 * 1024;
+
+/** Maximum memory of the thread: values of one namespace must not stop the operator. */
+const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 };
+const TOO_COSTLY: BrokenRule = {
+  rule: "format",
+  expected: "a value that can be checked with less memory: make it shorter",
+};
 
 /** One thread at a time, to bound the memory and processors in use; namespaces take turns. */
 const thread = new Slots(1);
@@ -55,11 +63,10 @@ async function inThread(
     const worker = new Worker(new URL(import.meta.url), {
       workerData: { check: job },
       transferList: [port2],
+      resourceLimits,
       env: {},
     });
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    worker.once("error", reject).once("exit", () => resolve());
-    await promise;
+    if ((await ended(worker)) === "out of memory") return TOO_COSTLY;
     const message: { readonly broken: BrokenRule | undefined } | undefined =
       receiveMessageOnPort(port1)?.message;
     if (message === undefined) throw new Error("the thread that checks a value ended early");
@@ -67,6 +74,17 @@ async function inThread(
   } finally {
     port1.close();
   }
+}
+
+/** Waits for the end of a thread; its message stays queued. @throws the error that ended it */
+function ended(worker: Worker): Promise<"done" | "out of memory"> {
+  const { promise, resolve, reject } = Promise.withResolvers<"done" | "out of memory">();
+  worker
+    .once("error", (error) =>
+      codeOf(error) === "ERR_WORKER_OUT_OF_MEMORY" ? resolve("out of memory") : reject(error),
+    )
+    .once("exit", () => resolve("done"));
+  return promise;
 }
 
 function isJob(data: unknown): data is { readonly check: Job } {

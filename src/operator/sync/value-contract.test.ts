@@ -17,6 +17,8 @@ function broken(
   return one === undefined ? "" : `${one.rule}: ${one.expected}`;
 }
 
+const YAML = "format: YAML of at most 131072 characters";
+
 test.each<[string, ValueContract, string | Uint8Array, string]>([
   ["any text", { notEmpty: true }, "x", ""],
   ["bytes that are no text", { notEmpty: true }, Uint8Array.of(0xff), ""],
@@ -45,9 +47,10 @@ test.each<[string, ValueContract, string | Uint8Array, string]>([
   ["a JSON text that ends early", { format: "JSON" }, '{"a": [1', "format: JSON"],
   ["no text as JSON", { format: "JSON" }, "", "format: JSON"],
   ["YAML", { format: "YAML" }, "a: 1\n---\nb: [x]\n", ""],
-  ["YAML with a wrong indent", { format: "YAML" }, "a: b: c\n", "format: YAML"],
-  ["YAML with two members of one name", { format: "YAML" }, "a: 1\na: 2\n", "format: YAML"],
-  ["deep YAML", { format: "YAML" }, "[".repeat(100_000), "format: YAML"],
+  ["YAML with a wrong indent", { format: "YAML" }, "a: b: c\n", YAML],
+  ["YAML with two members of one name", { format: "YAML" }, "a: 1\na: 2\n", YAML],
+  ["deep YAML", { format: "YAML" }, "[".repeat(20_000), YAML],
+  ["long YAML", { format: "YAML" }, " ".repeat(128 * 1024 + 1), YAML],
   ["text without PEM", { format: "PEM" }, "hello", "format: PEM blocks"],
   [
     "a PEM block without an end",
@@ -155,4 +158,18 @@ test("a long value is checked in a thread, with the same result", async () => {
     brokenRule({ format: "YAML" }, value),
   );
   expect(await checkValueAside({ pattern: "^(a: 1\\n)+$" }, value, "shop")).toBeUndefined();
+});
+
+test("a value that takes much memory to check is rejected, and ends no process", async () => {
+  const bytes = Buffer.from("[".repeat(128 * 1024));
+  expect(await checkValueAside({ format: "YAML" }, { bytes, now: NOW }, "shop")).toEqual({
+    rule: "format",
+    expected: "a value that can be checked with less memory: make it shorter",
+  });
+  const usual = Buffer.from(
+    Array.from({ length: 4_000 }, (_, at) => `key-${at}:\n  - name: value ${at}\n`).join(""),
+  ).subarray(0, 120_000);
+  const end = usual.lastIndexOf("\nkey");
+  const value = { bytes: usual.subarray(0, end), now: NOW };
+  expect(await checkValueAside({ format: "YAML" }, value, "shop")).toBeUndefined();
 });

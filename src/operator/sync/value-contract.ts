@@ -57,7 +57,11 @@ function isJson(bytes: Uint8Array): boolean {
   }
 }
 
+/** Maximum length of YAML: the parser needs some 500 bytes of memory for a character. */
+const MAX_YAML_LENGTH = 128 * 1024;
+
 function isYaml(text: string): boolean {
+  if (text.length > MAX_YAML_LENGTH) return false;
   try {
     return [...parseAllDocuments(text)].every(({ errors }) => errors.length === 0);
   } catch {
@@ -90,7 +94,7 @@ const formats: Readonly<
   >
 > = {
   JSON: ["JSON", (_, bytes) => isJson(bytes)],
-  YAML: ["YAML", isYaml],
+  YAML: [`YAML of at most ${MAX_YAML_LENGTH} characters`, isYaml],
   PEM: ["PEM blocks", isPem],
   URL: ["a URL, such as postgres://db/shop", isUrl],
   Base64: ["base64", (_, bytes) => decodeBase64(bytes) !== undefined],
