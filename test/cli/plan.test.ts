@@ -282,3 +282,13 @@ test("pushes are printed with the entry that they write, and their conflicts and
     "7-push.yaml:8: the resource at 8-find.yaml:3 reads secret/web-1 into the Secret found, which is pushed to it",
   ]);
 });
+
+test("rules for a value are accepted without reading it, and an invalid pattern is a problem", async () => {
+  await write("1.yaml", ...connection());
+  await write("2.yaml", ...secret("db", "key: shop/db }, validate: { format: Integer"));
+  expect((await plan()).code).toBe(0);
+  await write("2.yaml", ...secret("db", "key: shop/db }, validate: { pattern: '('"));
+  const { code, stderr } = await plan();
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^2\.yaml:\d+: spec\.data\[0\]\.validate\.pattern: missing closing \)/u);
+});

@@ -102,6 +102,17 @@ test("render refuses what the operator refuses, with its message, and writes not
   await expect(stat(directory.join("out"))).rejects.toThrow("ENOENT");
 });
 
+test("render refuses a value that does not fit the rules of its key, without the value", async () => {
+  await write("1-vault.yaml", ...connection());
+  await write("2-db.yaml", ...secret("db", "key: shop/db }, validate: { maxLength: 5"));
+  const { code, stdout, stderr } = await render("--json");
+  expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+  expect(stderr).toContain(
+    "version 2 of shop/db does not fit the rule maxLength of the key key-0: expected at most 5 characters",
+  );
+  expect(stderr).not.toContain(VALUE);
+});
+
 test("a received secret needs its owner, as in a cluster", async () => {
   await write("db.yaml", ...keys("db", ["p", "key: received"]));
   const refused = await render("--json");

@@ -88,6 +88,11 @@ const events: Readonly<Record<string, (given: Given) => unknown>> = {
     ]),
   ),
   "a source has a new version": ({ vault }) => void protect(vault, "a", { key_value: "newer" }),
+  "a source has a new version, then a user deletes the target": async (given) => {
+    await events["a source has a new version"]?.(given);
+    await given.scene.clock.advance(MINUTE);
+    given.scene.server.delete(SECRETS, app);
+  },
   "the vault does not respond": ({ vault }) => vault.setDown(true),
   "the vault rejects the password": ({ vault }) => {
     vault.setPassword(ACCOUNT, "another");
@@ -177,6 +182,9 @@ const policies: Readonly<Record<string, Policy>> = {
     spec: { data: ["a", "b"].map((key) => ({ secretKey: key, remoteRef: { key, version: 1 } })) },
   },
   "`immutable: true`": { target: { immutable: true } },
+  "`minLength: 7` in `validate`": {
+    spec: { data: ["a", "b"].map((name) => ({ ...dataOf(name), validate: { minLength: 7 } })) },
+  },
   "a template of both": { target: { template: { data: { url: "{{ a }}:{{ b }}" } } } },
   "a template with `default`": {
     target: { template: { data: { url: '{{ a | default: "none" }}:{{ b | default: "none" }}' } } },

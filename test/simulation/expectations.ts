@@ -6,7 +6,11 @@ import {
   OWNER_ANNOTATION,
 } from "../../src/operator/api/names.ts";
 import { findCondition } from "../../src/operator/api/conditions.ts";
-import { clusterVaultConnectionKind, vaultConnectionKind } from "../../src/operator/api/kinds.ts";
+import {
+  API_GROUP,
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+} from "../../src/operator/api/kinds.ts";
 import {
   CONFIG_MAPS,
   type KubeObject,
@@ -229,10 +233,16 @@ function conflictOf(
   const spec = specOf(object);
   if (spec.target?.creationPolicy === "Merge") {
     if (!existing) return ["TargetMissing"];
-    const { labels = {}, annotations = {} } = existing.metadata;
-    const owner = annotations[OWNER_ANNOTATION];
+    const { labels = {}, annotations = {}, ownerReferences = [] } = existing.metadata;
+    const named =
+      labels[MANAGED_BY_LABEL] === MANAGED_BY ? annotations[OWNER_ANNOTATION] : undefined;
+    // A controller owns its target without the label, too.
+    const controller = ownerReferences.find(
+      (one) => one.controller === true && one.apiVersion.startsWith(API_GROUP),
+    );
+    const owner = controller ? `${controller.kind}/${controller.name}` : named;
     const isOther = owner !== undefined && owner !== `${object.kind}/${object.metadata.name}`;
-    return labels[MANAGED_BY_LABEL] === MANAGED_BY && isOther ? ["TargetConflict"] : undefined;
+    return isOther ? ["TargetConflict"] : undefined;
   }
   if (!existing || belongsTo(object, existing)) return undefined;
   // Its annotations are written back with its content alone.

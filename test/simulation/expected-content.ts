@@ -1,5 +1,6 @@
 import { isDerived, rendered, type Spec } from "./invariants/spec-items.ts";
 import type { Resolved } from "./expectations.ts";
+import { fits } from "./simulated-rules.ts";
 import { fitsType } from "./simulated-values.ts";
 import type { World } from "./world.ts";
 
@@ -30,12 +31,13 @@ export function expectedContent(
       item.member === undefined ? base64 : world.vaults.origin(base64)?.parts.get(item.member);
     if (bytes === undefined && item.absence !== "member") problems.add("InvalidProperty");
     if (bytes === undefined) continue;
+    if (!fits(item.rules, bytes)) problems.add("InvalidContent");
     const isFoundTwice = item.absence === "found" && found.get(item.key) === item.source;
     if (values.has(item.key) && !isFoundTwice) problems.add("InvalidKey");
     if (item.absence === "found") found.set(item.key, item.source);
     values.set(item.key, bytes);
   }
-  const { template } = spec.target ?? {};
+  const { template, validate = {} } = spec.target ?? {};
   if (template === undefined || values.size === 0)
     return { keys: Object.fromEntries(values), problems: [...problems] };
   const variables = new Map(
@@ -44,7 +46,10 @@ export function expectedContent(
   const keys = Object.entries(template.data).flatMap(([key, text]): [string, string][] => {
     const result = rendered(text, variables);
     if (result === undefined) problems.add("TemplateError");
-    return result === undefined ? [] : [[key, Buffer.from(result).toString("base64")]];
+    if (result === undefined) return [];
+    const base64 = Buffer.from(result).toString("base64");
+    if (!fits(validate[key], base64)) problems.add("InvalidContent");
+    return [[key, base64]];
   });
   return { keys: Object.fromEntries(keys), problems: [...problems] };
 }

@@ -106,6 +106,10 @@ export const specFeatures: Readonly<Record<string, ForCommand>> = {
     present.has("VaultSecret data[].remoteRef.decoding=Base64") ||
     present.has("VaultSecret data[].remoteRef.decoding=Base64URL"),
   optional: field("data[].optional=true"),
+  validate: (_, present) =>
+    ["VaultSecret data[]", "VaultFile files[]", "VaultSecret target", "VaultFile target"].some(
+      (path) => present.has(`${path}.validate`),
+    ),
   version: (_, present) =>
     present.has("VaultSecret data[].remoteRef.version") || present.has("VaultFile files[].version"),
   owner: field("data[].remoteRef.owner"),

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pushBugs } from "./pushes/push-bugs.ts";
 import { topologyBugs } from "./topology-bugs.ts";
+import { versionBugs } from "./version-bugs.ts";
 
 const OPERATOR = join(import.meta.dirname, "../../src/operator");
 
@@ -129,6 +130,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   },
   ...topologyBugs,
   ...pushBugs,
+  ...versionBugs,
   "Orphan without a release": {
     invariants: ["I5"],
     changes: [
@@ -294,6 +296,16 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "values of any content": {
+    invariants: ["I22"],
+    changes: [
+      {
+        file: "sync/make-content.ts",
+        from: "if (problem !== undefined) return problem;",
+        to: "if (problem === null) return problem;",
+      },
+    ],
+  },
   "labels that are lost": {
     invariants: ["I5"],
     changes: [
@@ -301,46 +313,6 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
         file: "sync/managed-metadata.ts",
         from: "return isRecorded && isSame(policy.labels, labels)",
         to: "return true || isSame(policy.labels, labels)",
-      },
-    ],
-  },
-  "a refreshInterval without an end": {
-    invariants: ["I3", "I5"],
-    changes: [
-      {
-        file: "controllers/sync/resolve-items.ts",
-        from: "Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now)",
-        to: "refreshIntervalMs",
-      },
-    ],
-  },
-  "a hold that ignores the version which it names": {
-    invariants: ["I5"],
-    changes: [
-      {
-        file: "sync/gate.ts",
-        from: 'return { reason: "Held", version: hold.versions.get(id) };',
-        to: 'return { reason: "Held", version: id === "" ? 1 : undefined };',
-      },
-    ],
-  },
-  "a hold of everything that follows the vault": {
-    invariants: ["I23"],
-    changes: [
-      {
-        file: "sync/resolve.ts",
-        from: "if (gate !== undefined && before !== undefined && before < latest)",
-        to: "if (gate?.opensInMs !== undefined && before !== undefined && before < latest)",
-      },
-    ],
-  },
-  "every version accepted": {
-    invariants: ["I4"],
-    changes: [
-      {
-        file: "sync/sync-resource.ts",
-        from: "return resource.accepted.has(`${item.source}@${version}`);",
-        to: "return resource.accepted.size >= 0;",
       },
     ],
   },

@@ -34,6 +34,7 @@ const RARE = [
   "connections",
   "workloads",
   "versions",
+  "validate",
 ] as const;
 export type Feature = (typeof FREQUENT)[number] | (typeof RARE)[number];
 /**

@@ -1,5 +1,6 @@
 import { FILE_NAMES, MANY_NAMES, SECRET_NAMES } from "./invariants/spec-items.ts";
 import type { Draw, Feature } from "./random-features.ts";
+import { randomRules } from "./simulated-rules.ts";
 import { membersOf, type ValueForm, valueForms } from "./simulated-values.ts";
 import { accountOf, CREATOR, urlOf, VAULTS } from "./world.ts";
 import { CA_BUNDLE, WORKLOAD } from "./workloads.ts";
@@ -176,7 +177,10 @@ export class SpecMaker {
     const source = this.pick(SECRET_NAMES);
     const { always, certificate, key } = membersOf(source);
     if (type === "kubernetes.io/tls")
-      return [entry("tls.crt", source, certificate), entry("tls.key", source, key)];
+      return [
+        { ...entry("tls.crt", source, certificate), ...this.#validate(true) },
+        entry("tls.key", source, key),
+      ];
     if (type === "kubernetes.io/dockerconfigjson") return [entry(".dockerconfigjson", source)];
     const other = this.pick(SECRET_NAMES);
     const password = entry(
@@ -207,7 +211,12 @@ export class SpecMaker {
       secretKey,
       remoteRef: { key, ...this.#version(), ...this.#owner(), ...property, ...decoding },
       ...optional,
+      ...this.#validate(false),
     };
+  }
+
+  #validate(isCertificate: boolean): object {
+    return this.#has("validate") ? { validate: randomRules(this.#draw, isCertificate) } : {};
   }
 
   /** Returns rules that make several keys of sources, or none. */
@@ -259,6 +268,7 @@ export class SpecMaker {
       filename,
       ...this.#version(),
       ...(this.#has("filesFrom") && { key: this.pick([`${filename}.conf`, filename]) }),
+      ...this.#validate(false),
     }));
     const filesFrom = this.#has("filesFrom")
       ? [{ find: { filename: { regexp: this.pick(["^f", "^f1"]) } }, ...this.#rewrite() }]
@@ -283,7 +293,7 @@ export class SpecMaker {
     const whenRemoved = this.#has("whenRemoved")
       ? { whenRemoved: this.pick(["Retain", "Retain", "Delete"]) }
       : {};
-    const template = this.#has("template") ? { template: { data: this.#template(type) } } : {};
+    const template = this.#has("template") ? this.#templated(this.#template(type)) : {};
     const all = { ...name, ...whenMissing, ...whenRemoved, ...template };
     const policies = [
       ...(this.#has("Orphan") ? ["Orphan"] : []),
@@ -303,6 +313,14 @@ export class SpecMaker {
       ...notes,
       ...(this.#has("immutable") && { immutable: true }),
     };
+  }
+
+  /** Returns a template, and rules for some of its keys. */
+  #templated(data: Record<string, string>): object {
+    if (!this.#has("validate")) return { template: { data } };
+    const keys = this.#draw.some(Object.keys(data));
+    const rules = keys.map((key) => [key, randomRules(this.#draw, key === "tls.crt")] as const);
+    return { template: { data }, validate: Object.fromEntries(rules) };
   }
 
   /** Returns templates whose variables the sources usually have. */

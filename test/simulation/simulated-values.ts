@@ -49,10 +49,27 @@ export const canariesIn = (bytes: Uint8Array): readonly number[] =>
 
 const toBase64 = (text: string): string => Buffer.from(text).toString("base64");
 
+/** Returns the host that a certificate is for. */
+export const hostOf = (name: string): string => `${name}.example.com`;
+
+/** The clock of a simulation is in this time, whenever it runs. */
+const lifetime = { notBefore: new Date("2000-01-01"), notAfter: new Date("2100-01-01") };
+
 /** Pairs of a certificate and its key. */
 const pairs = ["one", "two"]
-  .map((name) => certificate(name))
-  .map(({ cert, keyPem }) => ({ cert, key: keyPem }));
+  .map((name) => certificate(name, { hosts: [hostOf(name)], ...lifetime }))
+  .map(({ name, cert, keyPem }) => ({ host: hostOf(name), cert, key: keyPem }));
+
+/** Reports whether a text has PEM blocks, and none within JSON. */
+export const isPem = (text: string): boolean =>
+  text.includes("-----BEGIN ") && !text.includes("\\n-----");
+
+/** Reports whether the first certificate in a text is for this host, or for any. */
+export function isCertificateOf(host: string | undefined, text: string): boolean {
+  const present = pairs.filter(({ cert }) => text.includes(cert));
+  const [first] = present.sort((a, b) => text.indexOf(a.cert) - text.indexOf(b.cert));
+  return first !== undefined && isPem(text) && (host ?? first.host) === first.host;
+}
 
 /** Returns the pair that a text contains a part of. */
 const pairOf = (base64: string | undefined, part: "cert" | "key") => {
@@ -60,7 +77,8 @@ const pairOf = (base64: string | undefined, part: "cert" | "key") => {
   return pairs.find((pair) => text.endsWith(pair[part]));
 };
 
-function isJson(text: string): boolean {
+/** Reports whether a text is JSON. */
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;

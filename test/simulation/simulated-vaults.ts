@@ -15,6 +15,8 @@ export interface Origin {
   readonly at: number;
   /** Number of values that were written before: several may be written within one millisecond. */
   readonly order: number;
+  /** The bytes of the value in base64. */
+  readonly whole: string;
   /** The bytes in base64 of the parts of a value, by name: see `valueOf`. */
   readonly parts: ReadonlyMap<string, string>;
   /** The metadata that was listed with this version; of a file: none. */
@@ -164,7 +166,7 @@ export class SimulatedVaults {
       });
       const { secret } = result as { readonly secret: VaultEntry };
       const at = this.#clock.monotonic();
-      this.#record(text, {
+      this.#record({
         kind: "secret",
         vault,
         owner,
@@ -172,6 +174,7 @@ export class SimulatedVaults {
         versions: new Set([secret.key_version]),
         at,
         order: number,
+        whole: toBase64(text),
         parts,
         metadata: secret.metadata,
       });
@@ -188,7 +191,7 @@ export class SimulatedVaults {
     this.vault(vault).upload(owner, name, Buffer.from(value));
     const { version } = this.files(vault, owner).find(({ filename }) => filename === name)!;
     const [at, order] = [this.#clock.monotonic(), this.#written];
-    this.#record(value, {
+    this.#record({
       kind: "file",
       vault,
       owner,
@@ -196,6 +199,7 @@ export class SimulatedVaults {
       versions: new Set([version]),
       at,
       order,
+      whole: toBase64(value),
       parts: new Map(),
       metadata: {},
     });
@@ -275,10 +279,10 @@ export class SimulatedVaults {
     this.#changedAt.set(`${vault} ${name}`, this.#clock.monotonic());
   }
 
-  #record(value: string, origin: Origin): void {
+  #record(origin: Origin): void {
     this.#changedAt.set(`${origin.vault} ${origin.name}`, origin.at);
     this.#byNumber.set(origin.order, origin);
-    for (const base64 of [toBase64(value), ...origin.parts.values()])
+    for (const base64 of [origin.whole, ...origin.parts.values()])
       this.#origins.set(base64, origin);
   }
 

@@ -13,6 +13,7 @@ import { checkAccess, checkRead } from "./invariants/access.ts";
 import { BlastLimit } from "./invariants/blast-limit.ts";
 import { checkComplete, checkContent, checkVersions } from "./invariants/content.ts";
 import { checkHold } from "./invariants/holds.ts";
+import { checkContracts } from "./invariants/contracts.ts";
 import { ForcedSyncs } from "./invariants/forced-syncs.ts";
 import { Leadership, shardKeysOf } from "./invariants/leadership.ts";
 import { checkMerge, ownKeys, requestsMerge } from "./invariants/merges.ts";
@@ -183,6 +184,7 @@ export class WriteRules {
       before && after && ownerOf(before) !== undefined && ownerOf(after) === undefined;
     if (isReleased && !write.isMerge && isDeepStrictEqual(was, is)) return;
     checkContent(write);
+    checkContracts(write);
     checkComplete(write);
     checkVersions(write);
     checkHold(write);

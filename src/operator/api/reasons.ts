@@ -75,7 +75,7 @@ export const reasons = {
     "Correct spec.target.template, or add what it uses to the sources: the message names the key and the line.",
   ),
   InvalidContent: stalled(
-    "The type of the Secret requires other content. Correct the value in the vault, or target.type. A VaultPush can push bytes that are not UTF-8 to a file only.",
+    "The new version does not fit a rule in validate, or the type of the Secret requires other content. Create a version that does, or correct validate or target.type. A VaultPush can push bytes that are not UTF-8 to a file only.",
   ),
   TooLarge: stalled(
     "A Secret or ConfigMap can store at most 1 MiB: split the content over several targets. Of a connection: the list of the vault is longer than the operator reads; the message says what to do.",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isObjectKey, MAX_KEY_LENGTH, OBJECT_KEY_PATTERN } from "./fields.ts";
 import { withRule } from "./validation.ts";
+import { valueContract } from "./value-contract.ts";
 
 /** Maximum number of keys that templates make up, and of characters in the template of one. */
 const MAX_KEYS = 64;
@@ -42,6 +43,38 @@ const targetTemplate = z
     "Templates that make the content of the target. It has the keys of the template only; the keys of the sources are the names of variables. " +
       "Defaults to none.",
   );
+
+const contracts = z
+  .record(z.string(), valueContract)
+  .refine((rules) => Object.keys(rules).length <= MAX_KEYS, `must have at most ${MAX_KEYS} entries`)
+  .meta({ maxProperties: MAX_KEYS });
+
+/** `target.validate`: rules for what the templates make. */
+const keyContracts = withRule(contracts, {
+  cel: "size(self) > 0",
+  message: "must have at least one entry, for example url: {format: URL}",
+  check: (rules) => Object.keys(rules).length > 0,
+})
+  .optional()
+  .describe(
+    "Rules for keys that the template makes, by key. A content that does not fit them is not written: the target stays unchanged. Defaults to none.",
+  );
+
+/** Requires that the rules for keys name keys of the template. */
+export function onlyRenderedKeys<
+  T extends z.ZodType<{
+    readonly template?: { readonly data: Readonly<Record<string, string>> } | undefined;
+    readonly validate?: Readonly<Record<string, unknown>> | undefined;
+  }>,
+>(target: T): T {
+  return withRule(target, {
+    cel: "!has(self.validate) || (has(self.template) && self.validate.all(k, k in self.template.data))",
+    message:
+      "validate must name keys of template.data; rules for a value of the vault are in validate of its source",
+    check: ({ template, validate = {} }) =>
+      Object.keys(validate).every((key) => Object.hasOwn(template?.data ?? {}, key)),
+  });
+}
 
 /** Maximum number of labels, and of annotations, of a target. */
 const MAX_ENTRIES = 16;
@@ -175,4 +208,5 @@ export const targetPolicies = {
   whenRemoved,
   whenMissing,
   template: targetTemplate,
+  validate: keyContracts,
 };

@@ -16,8 +16,9 @@ import {
   version,
 } from "./fields.ts";
 import { rolloutRestart } from "./rollout-restart.ts";
-import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
+import { onlyKeysIfMerged, onlyRenderedKeys, targetPolicies } from "./target-policies.ts";
 import { withRule } from "./validation.ts";
+import { validate } from "./value-contract.ts";
 
 const EXAMPLE = "{filename: app.conf}";
 
@@ -28,6 +29,7 @@ const fileEntry = withRule(
     key: objectKey
       .optional()
       .describe("Key of the target. Defaults to the filename if that is a valid key."),
+    validate,
   }),
   {
     cel: `has(self.key) || (size(self.filename) <= ${MAX_KEY_LENGTH} && self.filename.matches('${OBJECT_KEY_PATTERN}'))`,
@@ -82,9 +84,9 @@ export const vaultFileSpec = requireEntries(
     filesFrom: nonEmpty(z.array(filesFromEntry).max(32).optional(), FROM_EXAMPLE).describe(
       "Rules that select files of the vault to store in the target.",
     ),
-    target: onlyKeysIfMerged(target, ["labels", "annotations", "immutable"]).describe(
-      "The ConfigMap or Secret to keep in sync.",
-    ),
+    target: onlyRenderedKeys(
+      onlyKeysIfMerged(target, ["labels", "annotations", "immutable"]),
+    ).describe("The ConfigMap or Secret to keep in sync."),
     rolloutRestart,
   }),
   ["files", "filesFrom"],

@@ -13,9 +13,10 @@ import {
   vaultName,
   version,
 } from "./fields.ts";
-import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
+import { onlyKeysIfMerged, onlyRenderedKeys, targetPolicies } from "./target-policies.ts";
 import { rolloutRestart } from "./rollout-restart.ts";
 import { withRule } from "./validation.ts";
+import { validate } from "./value-contract.ts";
 
 /**
  * Types of a target Secret that every operator allows; a flag adds others. See
@@ -88,6 +89,7 @@ const dataEntry = z.object({
     .describe(
       "If true, a secret that the vault does not list is no error: the target has no such key, or loses it. Defaults to false.",
     ),
+  validate,
 });
 
 const attribute = z.string().min(1).max(256).optional();
@@ -173,7 +175,9 @@ export const vaultSecretSpec = requireEntries(
     dataFrom: nonEmpty(z.array(dataFromEntry).max(32).optional(), FROM_EXAMPLE).describe(
       "Secrets of the vault that make up several keys of the target each.",
     ),
-    target: onlyKeysIfMerged(target, ["type", "labels", "annotations", "immutable"])
+    target: onlyRenderedKeys(
+      onlyKeysIfMerged(target, ["type", "labels", "annotations", "immutable"]),
+    )
       .optional()
       .describe("The Secret to keep in sync."),
     rolloutRestart,

@@ -6,6 +6,7 @@ const SECRET = "hunter2-of-the-value";
 const input = (id: string, value: string, isExtracted = false): Input => ({
   item: syncItem(id, { source: `${id}-source`, isExtracted }),
   bytes: new TextEncoder().encode(value),
+  version: 1,
 });
 const config = (value: string, index = 0): Input => input(`dataFrom[${index}]`, value, true);
 
@@ -74,7 +75,7 @@ test("rewrite makes keys of the names of members, one rule after the other", () 
     { source: "^db[.](.*)$", target: "$1" },
   ];
   const item = syncItem("dataFrom[0]", { source: "config", isExtracted: true, rewrite });
-  const one = (value: string): Input => ({ item, bytes: new TextEncoder().encode(value) });
+  const one = (value: string): Input => ({ ...input("", value), item });
   expect(derived([one('{"db/user name": "u", "port": 1}')])).toEqual({
     "user.name": "u",
     port: "1",

@@ -10,6 +10,9 @@ import { extract, transform } from "./transform.ts";
 export interface Input {
   readonly item: SyncItem;
   readonly bytes: Uint8Array;
+  readonly version: number;
+  /** The target has this version already: it fitted the same rules then. */
+  readonly isServed?: boolean;
 }
 
 /**

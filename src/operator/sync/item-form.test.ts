@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { syncItem } from "../../../test/lab/kube/sync-resource.ts";
-import { withForms } from "./item-form.ts";
+import { madeBy, withForms } from "./item-form.ts";
 import type { SyncItem, TargetTemplate } from "./sync-resource.ts";
 
 const formsOf = (items: readonly SyncItem[], template?: TargetTemplate) =>
@@ -60,6 +60,7 @@ const instructions: {
   rewrite: [{ source: "^a", target: "b" }],
   foundBy: "no instruction",
   isOptional: "no instruction",
+  contract: { minLength: 1 },
   form: "no instruction",
 };
 
@@ -70,3 +71,23 @@ test.each(Object.entries(instructions).filter(([, value]) => value !== "no instr
     expect(formsOf([{ ...before, [field]: value }])).not.toEqual(formsOf([before]));
   },
 );
+
+test("forms of one instruction with several rules differ, and say that they make the same", () => {
+  const plain = syncItem("a");
+  const decoded = syncItem("a", { decoding: "Base64" });
+  for (const items of [[plain], [decoded], [plain, object]]) {
+    const [first, ...others] = items;
+    const ruled = (minLength: number) =>
+      formsOf([{ ...first!, contract: { minLength } }, ...others])[0];
+    const forms = [formsOf(items)[0], ruled(1), ruled(2)];
+    expect(new Set(forms).size).toBe(3);
+    expect(new Set(forms.map(madeBy)).size).toBe(1);
+  }
+  expect(madeBy(formsOf([plain])[0])).not.toBe(madeBy(formsOf([decoded])[0]));
+});
+
+test("the form of an item does not depend on the rules of other items of other keys", () => {
+  const ruled = syncItem("b", { contract: { notEmpty: true } });
+  expect(formsOf([syncItem("a"), ruled])[0]).toBeUndefined();
+  expect(formsOf([ruled])[0]).toBe(formsOf([syncItem("a"), ruled])[1]);
+});

@@ -30,6 +30,31 @@ export function findDigest({
   return attributes.length === 0 ? digest : `${digest}.${shortDigest(attributes)}`;
 }
 
+/**
+ * Returns the digest of the rules that the values of items and the keys of a template must fit: a
+ * target with it has bytes that fit them.
+ */
+function contractDigest(
+  items: readonly SyncItem[],
+  ofKeys: TargetTemplate["contracts"] = {},
+): string | undefined {
+  const ofItems = items.flatMap(({ id, contract }) =>
+    contract === undefined ? [] : [items.length === 1 ? contract : [id, contract]],
+  );
+  const rules = [...ofItems, ...Object.entries(ofKeys)];
+  return rules.length === 0 ? undefined : shortDigest(rules);
+}
+
+/** Returns the form of content, with the digest of the rules that it must fit. */
+const formOf = (made: string | undefined, contracts: string | undefined): string | undefined =>
+  contracts === undefined ? made : `${made ?? ""}.${contracts}`;
+
+/**
+ * Returns the part of a form that says how the content is made: bytes of two forms with the same
+ * part differ in the rules that they fit only.
+ */
+export const madeBy = (form: string | undefined): string => form?.split(".")[0] ?? "";
+
 /** The sources that a spec requests. */
 type Requested = Pick<SyncResource, "items" | "finds">;
 
@@ -52,12 +77,20 @@ export function withForms({ items, finds }: Requested, template?: TargetTemplate
         ...others,
       ])
     : undefined;
+  if (common !== undefined) {
+    const form = formOf(common, contractDigest(items, template?.contracts));
+    return {
+      items: items.map((item) => ({ ...item, form })),
+      finds: finds.map((find) => ({ ...find, form })),
+    };
+  }
   return {
     items: items.map((item) => {
       const isPlain = item.property === undefined && item.decoding === undefined;
-      const form = common ?? (isPlain ? undefined : shortDigest(instructionOf(item)));
+      const made = isPlain ? undefined : shortDigest(instructionOf(item));
+      const form = formOf(made, contractDigest([item]));
       return form === undefined ? item : { ...item, form };
     }),
-    finds: common === undefined ? finds : finds.map((find) => ({ ...find, form: common })),
+    finds,
   };
 }

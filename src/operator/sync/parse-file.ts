@@ -5,6 +5,7 @@ import {
   type ParsedResource,
   parseResource,
   policiesOf,
+  templateOf,
   type WrittenResource,
 } from "./parse-resource.ts";
 import type { Find, SyncItem } from "./sync-resource.ts";
@@ -24,13 +25,13 @@ function findOf(
 function desiredState(spec: VaultFileSpec, name: string): DesiredState {
   const { kind, creationPolicy } = spec.target;
   const items = (spec.files ?? []).map(
-    ({ filename, key = filename, version = "latest" }): SyncItem => {
-      return { id: key, source: filename, owner: undefined, version };
+    ({ filename, key = filename, version = "latest", validate: contract }): SyncItem => {
+      return { id: key, source: filename, owner: undefined, version, contract };
     },
   );
   return {
-    ...withForms({ items, finds: (spec.filesFrom ?? []).map(findOf) }, spec.target.template),
-    template: spec.target.template,
+    ...withForms({ items, finds: (spec.filesFrom ?? []).map(findOf) }, templateOf(spec.target)),
+    template: templateOf(spec.target),
     target: {
       kind,
       name: spec.target.name ?? name,

@@ -4,7 +4,7 @@ import { parseDuration } from "../lib/duration.ts";
 import { explainProblems } from "../api/validation.ts";
 import type { ConnectionKind } from "../api/kinds.ts";
 import { parseHold } from "./gate.ts";
-import type { SyncResource, TargetPolicy } from "./sync-resource.ts";
+import type { SyncResource, TargetPolicy, TargetTemplate } from "./sync-resource.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 
 /** A resource as the API server or a file has it. */
@@ -45,6 +45,15 @@ type PolicySpec = Partial<{ readonly [K in keyof TargetPolicy]: TargetPolicy[K] 
   readonly whenRemoved?: SyncResource["whenRemoved"] | undefined;
   readonly whenMissing?: SyncResource["whenMissing"] | undefined;
 };
+
+/** Returns the template of a target, with the rules for its keys. */
+export const templateOf = ({
+  template,
+  validate: contracts,
+}: {
+  readonly template?: TargetTemplate | undefined;
+  readonly validate?: TargetTemplate["contracts"];
+} = {}): TargetTemplate | undefined => template && { ...template, contracts };
 
 /** Returns the policies of a target with their defaults. */
 export function policiesOf(

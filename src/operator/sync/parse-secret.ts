@@ -7,6 +7,7 @@ import {
   type ParsedResource,
   parseResource,
   policiesOf,
+  templateOf,
   type WrittenResource,
 } from "./parse-resource.ts";
 import { notReady } from "./ready-condition.ts";
@@ -15,10 +16,11 @@ import type { Find, SyncItem } from "./sync-resource.ts";
 type DataEntry = NonNullable<VaultSecretSpec["data"]>[number];
 type DataFromEntry = NonNullable<VaultSecretSpec["dataFrom"]>[number];
 
-function dataItem({ secretKey, remoteRef, optional }: DataEntry): SyncItem {
+function dataItem({ secretKey, remoteRef, optional, validate }: DataEntry): SyncItem {
   const { key, owner, version = "latest", property, decoding = "None" } = remoteRef;
   const item = { id: secretKey, source: key, owner, version, isOptional: optional };
-  return { ...item, property, decoding: decoding === "None" ? undefined : decoding };
+  const bytes = { property, decoding: decoding === "None" ? undefined : decoding };
+  return { ...item, ...bytes, contract: validate };
 }
 
 const rulesOf = ({ rewrite = [] }: DataFromEntry): readonly Rewrite[] =>
@@ -56,13 +58,13 @@ function sourcesOf({
   target,
 }: VaultSecretSpec): Pick<DesiredState, "items" | "finds"> {
   const items = [...data.map(dataItem), ...dataFrom.flatMap(extractedItem)];
-  return withForms({ items, finds: dataFrom.flatMap(findOf) }, target?.template);
+  return withForms({ items, finds: dataFrom.flatMap(findOf) }, templateOf(target));
 }
 
 function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
   return {
     ...sourcesOf(spec),
-    template: spec.target?.template,
+    template: templateOf(spec.target),
     target: {
       kind: "Secret",
       name: spec.target?.name ?? name,

@@ -16,6 +16,10 @@ const at = (digest: string, createdAt: number | undefined): KeyState => ({
 });
 const before = state("before", 3);
 const empty = state("empty", 4, { size: 0 });
+const inForm = (one: KeyState, form: string): KeyState => ({
+  ...one,
+  origin: one.origin.map((origin) => ({ ...origin, form })),
+});
 const accepting = (pair: string) => syncResource([item], { accepted: new Set([pair]) });
 
 describe("reviewKey for a value that becomes empty", () => {
@@ -38,6 +42,14 @@ describe("reviewKey for a value that becomes empty", () => {
   test("accepts it if the value was empty or absent before", () => {
     expect(reviewKey(resource, [item], empty, { ...before, size: 0 })).toBeUndefined();
     expect(reviewKey(resource, [item], empty, undefined)).toBeUndefined();
+  });
+
+  test("rejects it although the rules for the value have changed, and not if its form has", () => {
+    const stored = inForm(before, "form.rules");
+    expect(reviewKey(resource, [item], inForm(empty, "form.others"), stored)?.reason).toBe(
+      "SourceSuspicious",
+    );
+    expect(reviewKey(resource, [item], inForm(empty, "other.rules"), stored)).toBeUndefined();
   });
 
   test("does not treat a single byte as empty", () => {

@@ -1,4 +1,5 @@
 import type { BytesDigest } from "./content.ts";
+import { madeBy } from "./item-form.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { sameCreation, type SyncedKey } from "./target.ts";
@@ -23,7 +24,7 @@ const isMadeDifferently = (
   { origin: now }: KeyState,
   { origin: before }: KeyState,
 ): boolean =>
-  (before.length > 0 && before[0]?.form !== now[0]?.form) ||
+  (before.length > 0 && madeBy(before[0]?.form) !== madeBy(now[0]?.form)) ||
   (template !== undefined && now.length < before.length);
 
 /**

@@ -1,5 +1,6 @@
 import type { Rewrite } from "./rewrite-key.ts";
 import type { ConnectionRef } from "../api/connection-key.ts";
+import type { ValueContract } from "../api/value-contract.ts";
 
 /** A rule that selects sources among the entries that the vault lists. */
 export interface Find {
@@ -43,9 +44,11 @@ export interface SyncItem {
   readonly foundBy?: Find | undefined;
   /** The absence of the source is no error. */
   readonly isOptional?: boolean | undefined;
+  /** Rules that the bytes must fit. */
+  readonly contract?: ValueContract | undefined;
   /**
-   * Short digest of how the content is made of the source; `undefined` if the target has the bytes
-   * of the source itself.
+   * Short digest of how the content is made of the source, and after a dot a digest of the rules
+   * that it fits; `undefined` if the target has the bytes of the source itself, whatever they are.
    */
   readonly form?: string | undefined;
 }
@@ -56,6 +59,8 @@ export interface SyncItem {
  */
 export interface TargetTemplate {
   readonly data: Readonly<Record<string, string>>;
+  /** Rules that the bytes of some of the keys must fit. */
+  readonly contracts?: Readonly<Record<string, ValueContract>> | undefined;
 }
 
 export type TargetKind = "Secret" | "ConfigMap";

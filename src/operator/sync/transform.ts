@@ -44,7 +44,10 @@ const alphabets = { Base64: /^[A-Za-z0-9+/]*$/, Base64URL: /^[-A-Za-z0-9_]*$/ } 
  * Decodes base64 with or without padding, and with line breaks. Returns `undefined` if it is
  * malformed.
  */
-function decode(bytes: Uint8Array, decoding: keyof typeof alphabets): Uint8Array | undefined {
+export function decodeBase64(
+  bytes: Uint8Array,
+  decoding: keyof typeof alphabets = "Base64",
+): Uint8Array | undefined {
   const text = Buffer.from(bytes)
     .toString("latin1")
     .replace(/[\t\n\r ]/g, "");
@@ -65,7 +68,7 @@ export function transform(item: SyncItem, bytes: Uint8Array): Uint8Array | Ready
   const selected = property === undefined ? bytes : selectProperty(item, bytes);
   if (decoding === undefined || !(selected instanceof Uint8Array)) return selected;
   const at = property === undefined ? "the value" : `the value at ${property}`;
-  return decode(selected, decoding) ?? invalid(`${source}: ${at} is not valid ${decoding}`);
+  return decodeBase64(selected, decoding) ?? invalid(`${source}: ${at} is not valid ${decoding}`);
 }
 
 /**

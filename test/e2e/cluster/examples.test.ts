@@ -197,11 +197,18 @@ test("database-password", async () => {
 });
 
 test("tls-certificate", async () => {
-  const { cert, keyPem } = certificate("shop", { hosts: ["shop.example.com"] });
+  const notAfter = new Date(Date.now() + 30 * 86_400_000);
+  const { cert, keyPem } = certificate("shop", { hosts: ["shop.example.com"], notAfter });
   await protect(shop, "shop.example.com/certificate", cert);
   await protect(shop, "shop.example.com/key", keyPem);
   await apply("tls-certificate");
   expect(await synced("VaultSecret", "shop-tls")).toEqual({ "tls.crt": cert, "tls.key": keyPem });
+  await protect(shop, "shop.example.com/certificate", certificate("other").cert);
+  await waitUntil(
+    "the certificate of another host is rejected",
+    async () => (await reason("VaultSecret", "shop-tls")) === "InvalidContent",
+  );
+  expect((await get("Secret", "shop-tls"))?.data?.["tls.crt"]).toBe(btoa(cert));
 });
 
 test("registry-login", async () => {

@@ -15,7 +15,13 @@ import { vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";
 import { clusterConnectionCases, connectionCases } from "./connection-spec-cases.ts";
 import { pushCases } from "./push-spec-cases.ts";
 import { type Case, rejectedByRule, rejectedBySchema, type SpecRow } from "./spec-row.ts";
-import { sourceCases, restartCases, targetCases } from "./sync-spec-cases.ts";
+import {
+  contractCases,
+  keyContractCases,
+  sourceCases,
+  restartCases,
+  targetCases,
+} from "./sync-spec-cases.ts";
 
 export const schemaOf = new Map<Kind, z.ZodType>([
   [vaultConnectionKind, connectionSpec],
@@ -103,6 +109,7 @@ const secrets: readonly Case[] = [
   ["an empty connectionRef name", secret({ connectionRef: { name: "" } }), rejectedByRule(name)],
   ["a string for suspend", secret({ suspend: "true" }), rejectedBySchema("expected boolean")],
   ...sourceCases(secret, entry),
+  ...contractCases((validate) => secret({ data: [{ ...entry("password"), validate }] })),
   ["version 0", secret({ data: [entry("a", { version: 0 })] }), rejectedBySchema(version)],
   ["version -1", secret({ data: [entry("a", { version: -1 })] }), rejectedBySchema(version)],
   ["version 1.5", secret({ data: [entry("a", { version: 1.5 })] }), rejectedBySchema(version)],
@@ -188,6 +195,7 @@ const secrets: readonly Case[] = [
     rejectedBySchema("Owner"),
   ],
   ...targetCases(secret),
+  ...keyContractCases((target) => secret({ target })),
   ...restartCases(secret),
   [
     "an unknown whenRemoved",
@@ -221,6 +229,8 @@ const files: readonly Case[] = [
     file({ files: [] }),
     rejectedByRule("must have at least one entry, for example {filename"),
   ],
+  ...keyContractCases((target) => file({ target: { kind: "Secret", ...target } })),
+  ...contractCases((validate) => file({ files: [{ filename: "app.conf", validate }] })),
   [
     "129 files",
     file({ files: Array.from({ length: 129 }, (_, at) => ({ filename: `f${at}` })) }),

@@ -227,3 +227,73 @@ export const targetCases = (secret: (changes: object) => object): readonly Case[
     ],
   ]),
 ];
+
+/** Returns the cases of rules for the keys of a template. */
+export function keyContractCases(withTarget: (target: object) => object): readonly Case[] {
+  const template = { data: { url: "{{ password }}" } };
+  const other = rejectedByRule("validate must name keys of template.data");
+  const validate = { url: { format: "URL" } };
+  return [
+    ["rules for a key of a template", withTarget({ template, validate })],
+    ["rules for a key without a template", withTarget({ validate }), other],
+    [
+      "rules for a key that the template lacks",
+      withTarget({ template, validate: { ...validate, host: { notEmpty: true } } }),
+      other,
+    ],
+    [
+      "no rules for keys",
+      withTarget({ template, validate: {} }),
+      rejectedByRule("at least one entry"),
+    ],
+    [
+      "a key without rules",
+      withTarget({ template, validate: { url: {} } }),
+      rejectedByRule("at least one rule"),
+    ],
+  ];
+}
+
+/** Returns the cases of rules for a value. */
+export function contractCases(withRules: (validate: unknown) => object): readonly Case[] {
+  const validFor = "must be a number of minutes, hours or days";
+  const all = {
+    notEmpty: true,
+    minLength: 1,
+    maxLength: 1,
+    pattern: "^[A-Z]{20}$",
+    format: "PEM",
+    certificate: { validFor: "7d", dnsName: "shop.example.com" },
+  };
+  return [
+    ["all rules for a value", withRules(all)],
+    ["a certificate without further rules", withRules({ certificate: {} })],
+    ...["1m", "36h", "99999d"].map((good): Case => [
+      `a certificate that is valid for ${good}`,
+      withRules({ certificate: { validFor: good } }),
+    ]),
+    ...["0d", "7", "1w", "1h30m"].map((bad): Case => [
+      `a certificate that is valid for ${bad}`,
+      withRules({ certificate: { validFor: bad } }),
+      rejectedByRule(validFor),
+    ]),
+    ["rules without one", withRules({}), rejectedByRule("must have at least one rule")],
+    [
+      "a minLength above maxLength",
+      withRules({ minLength: 3, maxLength: 2 }),
+      rejectedByRule("minLength must not be greater than maxLength"),
+    ],
+    ["a minLength of 0", withRules({ minLength: 0 }), rejectedBySchema("1")],
+    [
+      "a maxLength above the size of a target",
+      withRules({ maxLength: 2 ** 20 + 1 }),
+      rejectedBySchema("1048576"),
+    ],
+    ["a format in lower case", withRules({ format: "json" }), rejectedBySchema("JSON")],
+    [
+      "a host name with a wildcard",
+      withRules({ certificate: { dnsName: "*.example.com" } }),
+      rejectedByRule("must be one host name in lower case"),
+    ],
+  ];
+}

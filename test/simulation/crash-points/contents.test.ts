@@ -15,6 +15,16 @@ function template(world: World, ...keys: readonly string[]): void {
   sync(world, ["user", "password"], { template: { data } });
 }
 
+/** Makes the VaultSecret `db`, with a rule that the second version of `password` does not fit. */
+function ruled(world: World): void {
+  const data = ["user", "password"].map((key) => ({
+    secretKey: key,
+    remoteRef: { key },
+    ...(key === "password" && { validate: { pattern: "[^2]$" } }),
+  }));
+  sync(world, [], {}, { data });
+}
+
 const contents: readonly Scenario[] = [
   {
     name: "a new resource",
@@ -90,6 +100,14 @@ const contents: readonly Scenario[] = [
       { atMs: 5_000, act: (world) => template(world, "password") },
     ],
     losses: ["Secret/db user"],
+  },
+  {
+    name: "a version that does not fit a rule, then one that does",
+    setUp: (world) => (world.write("user", "password"), connect(world), ruled(world)),
+    acts: [
+      { act: (world) => world.write("user", "password") },
+      { atMs: 15_000, act: (world) => world.write("password") },
+    ],
   },
 ];
 

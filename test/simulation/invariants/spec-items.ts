@@ -1,5 +1,6 @@
 import { HOLD_ANNOTATION } from "../../../src/operator/api/names.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
+import type { Rules } from "../simulated-rules.ts";
 import { membersOf, partName } from "../simulated-values.ts";
 
 interface Rewrite {
@@ -22,6 +23,7 @@ export interface Spec {
     readonly secretKey: string;
     readonly remoteRef: Reference & { readonly property?: string; readonly decoding?: string };
     readonly optional?: boolean;
+    readonly validate?: Rules;
   }[];
   readonly dataFrom?: readonly {
     readonly extract?: Reference;
@@ -35,6 +37,7 @@ export interface Spec {
     readonly filename: string;
     readonly key?: string;
     readonly version?: number | "latest";
+    readonly validate?: Rules;
   }[];
   readonly filesFrom?: readonly {
     readonly find: { readonly filename: { readonly regexp: string } };
@@ -51,6 +54,7 @@ export interface Spec {
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
     readonly template?: { readonly data: Readonly<Record<string, string>> };
+    readonly validate?: Readonly<Record<string, Rules>>;
   };
   /**
    * The versions that the annotation vaultsync.dev/hold names, by the id of the item; it holds all
@@ -95,6 +99,8 @@ export interface Item {
   readonly isHeld?: boolean;
   /** Metadata that a rule requires of the source. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Rules that the bytes must fit. */
+  readonly rules?: Rules | undefined;
 }
 
 /** One key that a target may have, and the items that its bytes are made of. */
@@ -102,6 +108,8 @@ export interface Output {
   readonly key: string;
   readonly absence: Item["absence"];
   readonly items: readonly Item[];
+  /** Rules that the bytes of a rendered key must fit. */
+  readonly rules?: Rules | undefined;
 }
 
 /** The names of all secrets that a simulation has. */
@@ -182,7 +190,7 @@ export function itemsOf(spec: Spec): Item[] {
 
 function requestedItems({ data = [], dataFrom = [], files = [], filesFrom = [] }: Spec): Item[] {
   return [
-    ...data.map(({ secretKey, remoteRef, optional = false }): Item => {
+    ...data.map(({ secretKey, remoteRef, optional = false, validate: rules }): Item => {
       const { key, owner, version = "latest" as const, property, decoding } = remoteRef;
       const member = partName(property?.slice(1), decoding);
       return {
@@ -193,10 +201,11 @@ function requestedItems({ data = [], dataFrom = [], files = [], filesFrom = [] }
         source: key,
         owner,
         version,
+        rules,
       };
     }),
     ...dataFrom.flatMap(derivedItems),
-    ...files.map(({ filename, key = filename, version = "latest" as const }): Item => ({
+    ...files.map(({ filename, key = filename, version = "latest" as const, validate }): Item => ({
       key,
       id: key,
       member: undefined,
@@ -204,6 +213,7 @@ function requestedItems({ data = [], dataFrom = [], files = [], filesFrom = [] }
       source: filename,
       owner: undefined,
       version,
+      rules: validate,
     })),
     ...filesFrom.flatMap(({ find, rewrite }) =>
       matching(FILE_NAMES, find.filename.regexp).map((name) => foundItem(name, rewrite)),
@@ -234,12 +244,13 @@ export function rendered(
 /** Returns the keys of the target of a spec. */
 export function outputsOf(spec: Spec): Output[] {
   const items = itemsOf(spec);
-  const { template } = spec.target ?? {};
+  const { template, validate = {} } = spec.target ?? {};
   if (template === undefined)
     return items.map((item) => ({ key: item.key, absence: item.absence, items: [item] }));
   return Object.entries(template.data).map(([key, text]) => {
     const names = new Set(Array.from(text.matchAll(VARIABLE), ([, name]) => name));
-    return { key, absence: "never", items: items.filter((item) => names.has(item.key)) };
+    const used = items.filter((item) => names.has(item.key));
+    return { key, absence: "never", items: used, rules: validate[key] };
   });
 }
 

@@ -1,6 +1,7 @@
 import { type Origin } from "../simulated-vaults.ts";
 import { Violation, type World } from "../world.ts";
 import { type Item, itemsOf } from "./spec-items.ts";
+import { isUnfit } from "./contracts.ts";
 import { hasMetadata, isTrustedOwner } from "./removals.ts";
 import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
 
@@ -25,7 +26,7 @@ export function checkWhole(write: TargetWrite): void {
   const specs = history.recent(namespace, owner);
   // A pinned version stays, and so do the bytes of a former source while the present one is
   // missing, of one outside of a scope, and of an owner who is not trusted any more. A rule does
-  // not find a version with other metadata.
+  // not find a version with other metadata, and a version need not fit the rules for its value.
   const mayStay = (key: string, kept: Origin, newer: Origin): boolean =>
     specs.some((spec) => {
       const connections = history.recentConnections(namespace, spec);
@@ -43,6 +44,7 @@ export function checkWhole(write: TargetWrite): void {
               hasOtherOwner(item, kept) ||
               isUntrusted(item) ||
               lacksPart(item, newer) ||
+              isUnfit(item, newer) ||
               (item.metadata !== undefined && !hasMetadata(newer, item.metadata))),
         )
       );

@@ -1,3 +1,4 @@
+import { systemClock } from "../../../lib/clock.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import type { Content } from "../../sync/content.ts";
@@ -138,7 +139,7 @@ async function readInput(entry: Entry, signal: AbortSignal): Promise<Input> {
     throw new Error(
       `${item.source}: the vault returned version ${version} instead of ${fetch.version}`,
     );
-  return { item, bytes: bytes.reveal() };
+  return { item, bytes: bytes.reveal(), version };
 }
 
 /** Returns the content that the operator would write, or the condition that it would report. */
@@ -148,7 +149,7 @@ async function contentOf(
   signal: AbortSignal,
 ): Promise<Content | ReadyCondition> {
   const inputs = await Promise.all(entries.map((entry) => readInput(entry, signal)));
-  const content = await makeContent(resource, inputs, key);
+  const content = await makeContent(resource, inputs, key, systemClock.now());
   if ("reason" in content) return lackingSources(content, readyCondition);
   const size = [...content.values()].reduce((sum, bytes) => sum + bytes.byteLength, 0);
   if (size > MAX_TARGET_BYTES) return tooLarge(size);

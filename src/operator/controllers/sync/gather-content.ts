@@ -1,7 +1,8 @@
 import type { Fetch, Entry } from "../../sync/decide.ts";
 import { foundText } from "../../sync/find-items.ts";
+import { madeBy } from "../../sync/item-form.ts";
 import { type SyncItem, isDerived, type SyncResource } from "../../sync/sync-resource.ts";
-import { sourceId, type SyncedKey } from "../../sync/target.ts";
+import { sameCreation, sourceId, type SyncedKey } from "../../sync/target.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
 import { entryFailure } from "../outcome/entry-failure.ts";
 import { AccessChanged } from "./revocable-reads.ts";
@@ -137,7 +138,7 @@ function keptPart(
   const claims = new Map<string, SyncedKey>();
   for (const { id, item } of entries) {
     const claim = state.synced.get(id);
-    if (claim === undefined || claim.form !== item.form) return undefined;
+    if (claim === undefined || madeBy(claim.form) !== madeBy(item.form)) return undefined;
     claims.set(id, claim);
   }
   const isWhole = isDerived(resource);
@@ -187,8 +188,8 @@ async function makePart(
   inputs: readonly ReadInput[],
   input: Assembling,
 ): Promise<Gathered | Failure> {
-  const { resource, contentKey, current } = input;
-  const content = await makeContent(resource, inputs, contentKey);
+  const { resource, contentKey, current, now } = input;
+  const content = await makeContent(resource, inputs, contentKey, now);
   if ("reason" in content) return rejected(content);
   const claims = new Map(inputs.map(({ item, synced }) => [item.id, synced]));
   const sources = { items: inputs.map(({ item }) => item), template: resource.template };
@@ -255,8 +256,16 @@ async function readEntry(
     form: item.form,
     found: foundText(item),
   };
-  return { item, bytes: fetched.bytes.reveal(), synced, lag };
+  const isServed = before !== undefined && isSame(before, synced);
+  return { item, bytes: fetched.bytes.reveal(), version, isServed, synced, lag };
 }
+
+/** Reports whether two claims are of one version in one form. */
+const isSame = (one: SyncedKey, other: SyncedKey): boolean =>
+  one.version === other.version &&
+  one.source === other.source &&
+  one.form === other.form &&
+  sameCreation(one.createdAt, other.createdAt);
 
 function readFailure(error: unknown, source: string): Failure {
   if (isVaultError(error)) return entryFailure(error, source);

@@ -8,6 +8,7 @@ import {
   targetName,
   tooLarge,
 } from "../../sync/decide.ts";
+import { madeBy } from "../../sync/item-form.ts";
 import {
   lackingSources,
   notReady,
@@ -138,7 +139,7 @@ function contentWithout(
     return { isExact: false };
   const { synced } = state;
   const isOfOtherSpec = ({ item }: Resolution): boolean =>
-    ![undefined, item.form].includes(synced.get(item.id)?.form);
+    !["", madeBy(item.form)].includes(madeBy(synced.get(item.id)?.form));
   if (dropped.some(isOfOtherSpec)) return { isExact: false };
   const gone = new Set(dropped.map(({ item }) => item.id));
   const losesMembers = dropped.some(({ item }) => item.isExtracted === true);

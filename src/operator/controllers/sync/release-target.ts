@@ -5,6 +5,7 @@ import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
 import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import { groupOf, type ObjectMeta } from "../../kube/resource.ts";
 import { isDropped, outweighsOthers } from "../../sync/decide.ts";
+import { madeBy } from "../../sync/item-form.ts";
 import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
 import { targetState } from "../../sync/target.ts";
 import { renderPatch } from "./render-target.ts";
@@ -128,7 +129,7 @@ export async function removeGoneFromFormers(
     const keys = gone.map(({ item }) => item.id);
     const rest = new Map([...synced].filter(([id]) => !keys.includes(id)));
     // Which keys another spec made of a source is not known.
-    if (gone.some(({ item }) => synced.get(item.id)?.form !== item.form)) continue;
+    if (gone.some(({ item }) => madeBy(synced.get(item.id)?.form) !== madeBy(item.form))) continue;
     if (isDerived(resource) || rest.size === 0) {
       await removeFormer(options, resource, { former, metadata }, signal);
       continue;

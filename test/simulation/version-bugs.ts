@@ -1,0 +1,45 @@
+import type { PlantedBug } from "./planted-bugs.ts";
+
+/** Bugs in the choice of the version that a target has. */
+export const versionBugs: Readonly<Record<string, PlantedBug>> = {
+  "a refreshInterval without an end": {
+    invariants: ["I3", "I5"],
+    changes: [
+      {
+        file: "controllers/sync/resolve-items.ts",
+        from: "Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now)",
+        to: "refreshIntervalMs",
+      },
+    ],
+  },
+  "a hold that ignores the version which it names": {
+    invariants: ["I5"],
+    changes: [
+      {
+        file: "sync/gate.ts",
+        from: 'return { reason: "Held", version: hold.versions.get(id) };',
+        to: 'return { reason: "Held", version: id === "" ? 1 : undefined };',
+      },
+    ],
+  },
+  "a hold of everything that follows the vault": {
+    invariants: ["I23"],
+    changes: [
+      {
+        file: "sync/resolve.ts",
+        from: "if (gate !== undefined && before !== undefined && before < latest)",
+        to: "if (gate?.opensInMs !== undefined && before !== undefined && before < latest)",
+      },
+    ],
+  },
+  "every version accepted": {
+    invariants: ["I4"],
+    changes: [
+      {
+        file: "sync/sync-resource.ts",
+        from: "return resource.accepted.has(`${item.source}@${version}`);",
+        to: "return resource.accepted.size >= 0;",
+      },
+    ],
+  },
+};
