@@ -112,6 +112,9 @@ const held = (key: string): Resolution =>
 const expiring = (key: string): Resolution =>
   ({ ...pinned(key), candidate: candidate(1, { expiresAt: NOW }) }) as Resolution;
 
+const withHold = (hold: Hold, resolution: Resolution): SyncStatus =>
+  next({}, [resolution], { resource: { ...resource, hold } });
+
 describe("conditions about items", () => {
   test("name up to three of them", () => {
     expect(messageOf(next({}, items(3, expiring)), "ExpiringSoon")).toBe(
@@ -131,8 +134,6 @@ describe("conditions about items", () => {
   });
 
   test("say which versions are held, who holds them, and how that ends", () => {
-    const withHold = (hold: Hold, resolution: Resolution): SyncStatus =>
-      next({}, [resolution], { resource: { ...resource, hold } });
     const hold = { versions: new Map<string, number>(), note: "by ann: typo" };
     const status = withHold(hold, held("h"));
     expect(messageOf(status, "Held")).toBe(
