@@ -1,6 +1,10 @@
 import { findCondition } from "../../src/operator/api/conditions.ts";
-import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
-import type { KubeObject } from "../../src/operator/kube/resource.ts";
+import {
+  FORCE_SYNC_ANNOTATION,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+} from "../../src/operator/api/names.ts";
+import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import {
   clusterVaultConnectionKind,
   vaultConnectionKind,
@@ -58,7 +62,7 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   world.quietSince = world.clock.monotonic();
   const [writes, requests, start] = [rules.writes, world.vaultRequests, world.clock.now()];
   const pauses = writesOfPauses(world);
-  const conflicts = unseenConflicts(world);
+  const conflicts = unseenConflicts(world) + unseenChanges(world);
   const quietMs = world.seed % QUIET_MS.seedsPerLong === 1 ? QUIET_MS.long : QUIET_MS.usual;
   await world.advance(quietMs);
   checkExpiries(world);
@@ -116,6 +120,17 @@ const unseenConflicts = (world: World): number =>
     const isOther = target !== undefined && !belongsTo(object, target);
     return isOther && findCondition(conditions, "Ready")?.reason !== "TargetConflict";
   }).length;
+
+/**
+ * Returns the most writes that a resync causes without a watch of Secrets: a target that lost its
+ * label is repaired then, and reported.
+ */
+function unseenChanges({ server, replicas }: World): number {
+  if (replicas.config.targetWatch === "on") return 0;
+  const isOwned = ({ metadata: { labels, ownerReferences = [] } }: KubeObject): boolean =>
+    labels?.[MANAGED_BY_LABEL] !== MANAGED_BY && ownerReferences.length > 0;
+  return 2 * server.all(SECRETS).filter(isOwned).length;
+}
 
 /**
  * Reports whether a resource removes the keys of missing sources, once their absence is proven to

@@ -118,8 +118,10 @@ export function mergingOwners(
   const changed = [...was.keys(), ...is.keys()].find(
     (owner) => was.get(owner)?.text !== is.get(owner)?.text,
   );
-  // An object that was handed over is written as a whole.
-  if (changed !== undefined && !is.has(changed) && ownerOf(after) === changed) return [];
+  // An object that was handed over is written as a whole, also with keys that others merged.
+  const isTaken = ownerOf(before) === undefined && ownerOf(after) !== undefined;
+  if (changed !== undefined && !is.has(changed) && (isTaken || ownerOf(after) === changed))
+    return [];
   if (changed !== undefined) return [changed];
   // Another controller may own an object that keys are merged into.
   const isTarget = [before, after].some((object) =>
