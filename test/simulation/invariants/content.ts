@@ -49,11 +49,9 @@ export function checkContent(write: TargetWrite): void {
     for (const origin of origins) {
       const ofSource = items.filter(({ source }) => source === origin.name);
       // Kept bytes may be of a spec that is long gone: its resource was deleted, and created again
-      // under the same name.
-      const ids =
-        ofSource.length === 0 && was[key] === base64
-          ? Object.keys(versions)
-          : [key, ...ofSource.map(({ id }) => id)];
+      // under the same name, or a template made them of items with other ids.
+      const kept = was[key] === base64 ? Object.keys(versions) : [];
+      const ids = [key, ...ofSource.map(({ id }) => id), ...kept];
       const labels = ids.map((id) => versions[id] ?? -1);
       const isRight = labels.some((version) => origin.versions.has(version));
       if (!isRight && !(was[key] === base64 && isCopied(write, ids))) {
