@@ -121,15 +121,17 @@ const unseenConflicts = (world: World): number =>
     return isOther && findCondition(conditions, "Ready")?.reason !== "TargetConflict";
   }).length;
 
+/** Reports whether an object of a resource has lost the label. */
+const lacksLabel = ({ metadata: { labels, ownerReferences = [] } }: KubeObject): boolean =>
+  labels?.[MANAGED_BY_LABEL] !== MANAGED_BY && ownerReferences.length > 0;
+
 /**
  * Returns the most writes that a resync causes without a watch of Secrets: a target that lost its
  * label is repaired then, and reported.
  */
 function unseenChanges({ server, replicas }: World): number {
   if (replicas.config.targetWatch === "on") return 0;
-  const isOwned = ({ metadata: { labels, ownerReferences = [] } }: KubeObject): boolean =>
-    labels?.[MANAGED_BY_LABEL] !== MANAGED_BY && ownerReferences.length > 0;
-  return 2 * server.all(SECRETS).filter(isOwned).length;
+  return 2 * server.all(SECRETS).filter(lacksLabel).length;
 }
 
 /**
