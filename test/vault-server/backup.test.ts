@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
-import { setTimeout as delay } from "node:timers/promises";
 import { zstdDecompressSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { onPostgres } from "../lab/vault/vault-data.ts";
@@ -170,7 +169,8 @@ test("a backup during writes is a consistent snapshot", async () => {
   // Takes a while to read.
   await ann.upload([{ filename: "ballast", bytes: randomBytes(20_000_000) }]);
   const stop = new AbortController();
-  const writers = Array.from({ length: 4 }, async (_, writer) => {
+  const firstRounds = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+  const writers = firstRounds.map(async ({ resolve }, writer) => {
     for (let round = 0; !stop.signal.aborted; round += 1) {
       const bytes = randomBytes(300_000);
       const names = ["left", "right"].map((side) => `${side}-${writer}`);
@@ -179,9 +179,10 @@ test("a backup during writes is a consistent snapshot", async () => {
         await ann.call("protect", { key_name, key_value: "x" });
       if (round > 0) await ann.call("delete_file", { filename: `left-${writer}`, version: round });
       await ann.call("delete", { key_name: `brief-${writer}-${round}` });
+      resolve();
     }
   });
-  await delay(200);
+  await Promise.all(firstRounds.map(({ promise }) => promise));
   for (const name of ["one", "two", "three"]) {
     expect(
       await fixture.runInChildProcess(
