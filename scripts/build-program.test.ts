@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type * as Check from "../src/operator/sync/check-value-aside.ts";
 import type * as Aside from "../src/operator/template/render-aside.ts";
 import { Redacted } from "../src/lib/redacted.ts";
 import { packageVersion } from "../src/lib/package-version.ts";
@@ -46,9 +47,17 @@ test("a built operator loads few files, and no package from node_modules", async
   expect(files.length).toBeLessThan(60);
 });
 
-test("a module of a build starts its own thread", async () => {
-  const url = pathToFileURL(join(directory, "dist/operator/template/render-aside.js")).href;
-  const { renderAside } = (await import(url)) as typeof Aside;
+const built = (module: string): string =>
+  pathToFileURL(join(directory, "dist/operator", module)).href;
+
+test("a module of a build starts its own thread, for templates and for rules", async () => {
+  const { checkValueAside } = (await import(built("sync/check-value-aside.js"))) as typeof Check;
+  const value = { bytes: Buffer.from("x".repeat(10_000)), now: undefined };
+  expect(await checkValueAside({ pattern: "^x+$" }, value, "shop")).toBeUndefined();
+  expect(await checkValueAside({ pattern: "^y" }, value, "shop")).toMatchObject({
+    rule: "pattern",
+  });
+  const { renderAside } = (await import(built("template/render-aside.js"))) as typeof Aside;
   const input = {
     template: { data: { key: "{{ password | htpasswd: user }}" } },
     variables: variablesOf({ user: "ann", password: "p" }),

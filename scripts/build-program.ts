@@ -7,6 +7,7 @@ const root = join(import.meta.dirname, "..");
 /** The program, and the modules that start a thread of their own file. */
 const entries = [
   "main",
+  "operator/sync/check-value-aside",
   "operator/template/render-aside",
   "operator/vault-client/mirror/list-reader",
 ];
