@@ -5,11 +5,11 @@ import {
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
-import { targetObject } from "../expectations.ts";
+import { belongsTo, targetObject } from "../expectations.ts";
 import type { Origin, Vanished } from "../simulated-vaults.ts";
 import { urlOf, Violation, type World } from "../world.ts";
 import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
-import { contentOf, type TargetWrite } from "./target-write.ts";
+import { contentOf, mergedInto, type TargetWrite } from "./target-write.ts";
 
 /** Names or targets that may disappear together: this share, or fewer than this number. */
 const MAX_SHARE = 0.2;
@@ -22,6 +22,7 @@ interface Loss {
   /** The names that resources had, each with its connection and target. */
   readonly lost: readonly {
     readonly name: string;
+    readonly owner: string;
     readonly connection: string;
     readonly target: string;
   }[];
@@ -68,7 +69,13 @@ export class BlastLimit {
 
   /** Returns the names of a loss that are still gone, if they are many. */
   #namesIn({ vault, at, lost, names, targets }: Loss): readonly string[] {
-    const gone = lost.filter(({ name }) => this.#world.vaults.changedAt(vault, name) <= at);
+    const { vaults } = this.#world;
+    // One that was written again in the same millisecond has not disappeared.
+    const isBack = (name: string, owner: string): boolean =>
+      vaults.list(vault, owner).some((one) => one.key_name === name && one.owner === owner);
+    const gone = lost.filter(
+      ({ name, owner }) => vaults.changedAt(vault, name) <= at && !isBack(name, owner),
+    );
     const ofConnections = gone.map(({ name, connection }) => `${connection} ${name}`);
     const ofTargets = gone.map(({ target }) => target);
     if (!isMany(ofConnections, names) && !isMany(ofTargets, targets)) return [];
@@ -89,7 +96,11 @@ export class BlastLimit {
       const sources = new Set(itemsOf(spec).map(({ source }) => source));
       for (const source of sources) all.add(`${connection} ${source}`);
       const target = targetObject(this.#world, resource);
-      const origins = Object.values(target ? contentOf(target) : {}).flatMap((base64) =>
+      // One that a user took away has lost nothing when its sources disappear.
+      const isOwn =
+        target !== undefined &&
+        (belongsTo(resource, target) || mergedInto(target).has(`${resource.kind}/${name}`));
+      const origins = Object.values(isOwn ? contentOf(target) : {}).flatMap((base64) =>
         vaults.originsIn(base64),
       );
       const isLost = (origin: Origin): boolean =>
@@ -100,6 +111,7 @@ export class BlastLimit {
         !vaults.hasDeadline(origin.name);
       return origins.filter(isLost).map((origin) => ({
         name: origin.name,
+        owner: origin.owner,
         connection,
         target: `${resource.kind} ${namespace}/${name}`,
       }));
