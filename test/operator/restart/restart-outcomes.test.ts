@@ -233,66 +233,6 @@ describe("a workload", () => {
     expect(resultOf(scene)).toBe("RolledOut");
     expect(scene.workloads.get("Deployment", "web").metadata.generation).toBe(generation);
   });
-
-  test("whose record another writer reverts repeatedly is restarted once", async () => {
-    await using scene = await restarted();
-    const { annotations = {} } = scene.workloads.get("Deployment", "web").metadata;
-    const former = (annotations[RESTART_STATE_ANNOTATION] ?? "").replace(
-      /"VaultSecret\/db":"(\w+)\.[^"]+"/,
-      '"VaultSecret/db":"$1.x"',
-    );
-    let writes = 0;
-    scene.server.onCommit(
-      ({ resource }) => void (writes += Number(resource.kind === "Deployment")),
-    );
-    for (let round = 0; round < 60; round += 1) {
-      scene.workloads.patch("Deployment", "web", {
-        metadata: { annotations: { [RESTART_STATE_ANNOTATION]: former } },
-      });
-      await scene.settle(10_000);
-    }
-    expect(scene.workloads.count("Deployment", "web")).toBe(1);
-    expect(writes).toBeLessThan(2 * 60);
-  });
-
-  // Found by the simulation.
-  test("is restarted for a former content again after another one was recorded without a restart", async () => {
-    await using scene = await SimulatedWorld.shop();
-    scene.vault().serves({ db: "one" });
-    scene.workloads.create("Deployment", "web");
-    scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
-    await scene.settle();
-    scene.vault().serves({ db: "two" }, 2);
-    await scene.settle(60_000);
-    scene.vault().serves({ db: "three" }, 3);
-    await scene.settle(5_000);
-    scene.workloads.patch("Deployment", "web", {
-      metadata: { annotations: { [RESTART_STATE_ANNOTATION]: null } },
-    });
-    await scene.settle(60_000);
-    expect(scene.outcome()).toBe("password=three, Synced");
-    expect(scene.workloads.count("Deployment", "web")).toBe(1);
-    scene.vault().serves({ db: "two" }, 4);
-    await scene.settle(60_000);
-    expect(scene.workloads.count("Deployment", "web")).toBe(2);
-  });
-
-  test("whose content digest is under another key is recorded without a restart", async () => {
-    await using scene = await SimulatedWorld.shop("db");
-    scene.workloads.create("Deployment", "web");
-    scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
-    await scene.settle();
-    const former = JSON.stringify({ sources: { "VaultSecret/db": "former.digest" } });
-    await scene.replace();
-    scene.workloads.patch("Deployment", "web", {
-      metadata: { annotations: { [RESTART_STATE_ANNOTATION]: former } },
-    });
-    await scene.settle(120_000);
-    expect(scene.workloads.count("Deployment", "web")).toBe(0);
-    expect(
-      scene.workloads.get("Deployment", "web").metadata.annotations?.[RESTART_STATE_ANNOTATION],
-    ).not.toBe(former);
-  });
 });
 
 describe("missing permissions", () => {

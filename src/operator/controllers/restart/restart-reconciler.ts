@@ -5,14 +5,8 @@ import { RESTART_STATE_ANNOTATION } from "../../api/names.ts";
 import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
+import type { RestartDecision, SourceContent } from "../../restart/decide-restart.ts";
 import {
-  currentContent,
-  decideRestart,
-  type RestartDecision,
-  type SourceContent,
-} from "../../restart/decide-restart.ts";
-import {
-  contentOf,
   formatRestartState,
   parseRestartState,
   type Restart,
@@ -25,7 +19,8 @@ import { PodSources } from "./pod-sources.ts";
 import { explainRejection, WorkloadWriter } from "./workload-writer.ts";
 import type { RestartEvents } from "./restart-events.ts";
 import { type RestartIndex, sourceName } from "./restart-index.ts";
-import { type Entry, restartEntry, type RestartMemory } from "./restart-entry.ts";
+import { type Entry, restartEntry } from "./restart-entry.ts";
+import { decideWithMemory, type RestartMemory } from "./restart-memory.ts";
 import { type RestartPace, ROLLOUT_DEADLINE_MS } from "./restart-pace.ts";
 import type { RestartStatuses } from "./restart-statuses.ts";
 import {
@@ -247,30 +242,34 @@ export class RestartReconciler {
   async #decide(observed: Observed): Promise<Planned | undefined> {
     const { ref, metadata, memory, signal } = observed;
     const state = parseRestartState(metadata.state);
-    const decision = this.#decisionFor(observed, state);
+    const decision = this.#decisionFor(observed, state, metadata.generation);
     const isIdle = decision.action === "none" || decision.action === "wait";
     if (isIdle && this.#readInMs(state, memory) > 0)
       return { ...observed, state, decision, object: undefined };
     const object = await readWorkload(this.#options.api, ref, signal);
     if (object === undefined || object.metadata.uid !== metadata.uid) return undefined;
     const read = parseRestartState(object.metadata.annotations?.[RESTART_STATE_ANNOTATION]);
-    return { ...observed, state: read, decision: this.#decisionFor(observed, read), object };
+    const { generation = 0 } = object.metadata;
+    return {
+      ...observed,
+      state: read,
+      decision: this.#decisionFor(observed, read, generation),
+      object,
+    };
   }
 
-  #decisionFor({ key, memory, sources }: Observed, state: RestartState): RestartDecision {
+  #decisionFor(
+    { key, memory, sources }: Observed,
+    state: RestartState,
+    generation: number,
+  ): RestartDecision {
     const { windowMs, clock, pace } = this.#options;
     const now = clock.now();
-    const { pendingSince, restartedFor } = memory;
-    const decision = decideRestart({ sources, state, pendingSince, restartedFor, windowMs, now });
-    if (decision.action === "wait") memory.pendingSince = decision.since;
-    if (decision.action === "none") {
-      memory.pendingSince = undefined;
-      // Pods that started since may have the recorded content: the former one is a change again.
-      const isOther = contentOf(currentContent({ sources, state })) !== restartedFor;
-      if (restartedFor !== undefined && isOther) memory.restartedFor = undefined;
-    }
+    const decision = decideWithMemory(memory, { sources, state, windowMs, now }, generation);
     memory.queued = decision.action === "restart" && !pace.admits(key);
-    return memory.queued ? { action: "wait", ms: QUEUED_MS, since: pendingSince ?? now } : decision;
+    return memory.queued
+      ? { action: "wait", ms: QUEUED_MS, since: memory.pendingSince ?? now }
+      : decision;
   }
 
   /** Returns the time in milliseconds until the rollout has to be read; without one, `Infinity`. */
@@ -329,8 +328,10 @@ export class RestartReconciler {
   ): Promise<Effect> {
     const now = this.#options.clock.monotonic();
     const text = formatRestartState(state);
-    const { recorded } = memory;
-    if (recorded?.text === text && now - recorded.at < REVERTED_MS)
+    const { recorded, pendingSince } = memory;
+    const isReverted = recorded?.text === text && now - recorded.at < REVERTED_MS;
+    // A restart that waits needs the record; it ends with the window.
+    if (isReverted && pendingSince === undefined)
       return { state: undefined, next: wait(REVERTED_MS - (now - recorded.at)) };
     this.#written(key, await this.#writer.record(ref, object, state, signal));
     memory.recorded = { text, at: now };

@@ -1,0 +1,75 @@
+import {
+  currentContent,
+  decideRestart,
+  type RestartDecision,
+  type RestartInput,
+} from "../../restart/decide-restart.ts";
+import { contentOf, type RestartState } from "../../restart/restart-state.ts";
+
+/**
+ * Facts about one workload that are kept between two reconciles. The cluster has everything that
+ * must survive this process.
+ */
+export interface RestartMemory {
+  readonly uid: string;
+  pendingSince?: number | undefined;
+  /** Content of the last restart by this process, until another one is recorded. */
+  restartedFor?: string | undefined;
+  /** Time at which the rollout was last seen paused, in milliseconds since the epoch. */
+  pausedAt?: number;
+  /** The rollout was paused when it was last read. */
+  paused?: boolean;
+  /** The restart waits for the rollouts of other workloads. */
+  queued?: boolean;
+  /** Monotonic time of the last read during a rollout. */
+  readAt?: number;
+  /** The last record that was seen, and the generation of the workload that had it. */
+  known?: { readonly sources: RestartState["sources"]; readonly generation: number };
+  /** Text of the last record without a restart, and its monotonic time. */
+  recorded?: { readonly text: string; readonly at: number };
+  /** Message of a restart that the API server rejected, until one succeeds. */
+  failure?: string | undefined;
+  /** Message about a rollout in progress. */
+  progress?: string | undefined;
+}
+
+/** State of a workload and content of its sources at a time. */
+type Shown = Omit<RestartInput, "pendingSince" | "restartedFor">;
+
+/** Decides by what is shown, and remembers what the next decision needs. */
+function decideAndRemember(memory: RestartMemory, shown: Shown): RestartDecision {
+  const { pendingSince, restartedFor } = memory;
+  const decision = decideRestart({ ...shown, pendingSince, restartedFor });
+  if (decision.action === "wait") memory.pendingSince = decision.since;
+  if (decision.action === "none") {
+    memory.pendingSince = undefined;
+    // Pods that started since may have the recorded content: the former one is a change again.
+    const isOther = contentOf(currentContent(shown)) !== restartedFor;
+    if (restartedFor !== undefined && isOther) memory.restartedFor = undefined;
+  }
+  return decision;
+}
+
+/**
+ * Decides about a workload, and remembers what the next decision needs. A record that another
+ * writer removed is restored before anything else: without it, a change that waits for the end of
+ * its window would be the first content. Where the spec changed with it, the pods have started
+ * since, with the current content.
+ *
+ * @param generation of the workload that shows the state
+ */
+export function decideWithMemory(
+  memory: RestartMemory,
+  shown: Shown,
+  generation: number,
+): RestartDecision {
+  const { state, now } = shown;
+  if (state.sources.size > 0) memory.known = { sources: state.sources, generation };
+  const { known } = memory;
+  if (known === undefined || state.sources.size > 0 || known.generation !== generation)
+    return decideAndRemember(memory, shown);
+  const { sources } = known;
+  const decision = decideAndRemember(memory, { ...shown, state: { ...state, sources } });
+  if (decision.action === "restart") memory.pendingSince ??= now;
+  return decision.action === "record" ? decision : { action: "record", sources };
+}
