@@ -221,10 +221,9 @@ export class CommandMaker {
 
   /** Holds a resource, changes or ends its hold. */
   #hold(): Command {
-    const ids = [...this.#draw.some(HELD_IDS)].map((id) => [
-      id,
-      1 + Math.floor(this.#draw.random() * 3),
-    ]);
+    const ids = this.#draw
+      .some(HELD_IDS)
+      .map((id) => [id, 1 + Math.floor(this.#draw.random() * 3)]);
     const texts = [
       JSON.stringify({ versions: Object.fromEntries(ids), by: "ann", reason: "a bad value" }),
       "*",

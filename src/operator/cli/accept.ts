@@ -1,11 +1,10 @@
 import { isObject } from "../../lib/is-object.ts";
-import { stopSignal } from "../../command-line/stop-signal.ts";
 import { formatTable } from "../../command-line/table.ts";
 import { type Kind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
 import { ACCEPT_ANNOTATION } from "../api/names.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { annotate } from "./annotate.ts";
-import { type Cluster, listAll, withCluster } from "./cluster.ts";
+import { type Cluster, listAll, withClusterUntilStopped } from "./cluster.ts";
 import type { ClusterFlags } from "./options.ts";
 import { resourceState } from "./status/resource-state.ts";
 import type { ConnectionRef } from "../api/connection-key.ts";
@@ -94,11 +93,5 @@ async function acceptAll(
 }
 
 /** Accepts the lower versions of a vault that was restored. Changes one annotation of each resource. */
-export async function accept(flags: AcceptFlags): Promise<void> {
-  const signal = stopSignal();
-  await withCluster(flags, (cluster) => acceptAll(cluster, flags, signal)).catch(
-    (error: unknown) => {
-      if (!signal.aborted) throw error;
-    },
-  );
-}
+export const accept = (flags: AcceptFlags): Promise<void> =>
+  withClusterUntilStopped(flags, (cluster, signal) => acceptAll(cluster, flags, signal));

@@ -1,3 +1,4 @@
+import { stopSignal } from "../../command-line/stop-signal.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/is-object.ts";
 import { clusterVaultConnectionKind } from "../api/kinds.ts";
@@ -40,6 +41,17 @@ export async function withCluster<T>(
   } catch (error) {
     throw explained(error, credentials.server);
   }
+}
+
+/** Runs `action` as {@link withCluster} does, until it ends or the user stops the command. */
+export async function withClusterUntilStopped(
+  flags: ClusterFlags,
+  action: (cluster: Cluster, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const signal = stopSignal();
+  await withCluster(flags, (cluster) => action(cluster, signal)).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
 }
 
 /** Returns the error with its remedy, if there is one. */

@@ -1,6 +1,5 @@
 import { systemClock } from "../../lib/clock.ts";
 import { formatTable } from "../../command-line/table.ts";
-import { stopSignal } from "../../command-line/stop-signal.ts";
 import { vaultFileKind } from "../api/kinds.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
 import { isKubeError } from "../kube/kube-error.ts";
@@ -8,12 +7,11 @@ import type { KubeObject } from "../kube/resource.ts";
 import { parseFile } from "../sync/parse-file.ts";
 import { parseSecret } from "../sync/parse-secret.ts";
 import type { SyncResource } from "../sync/sync-resource.ts";
-import { type Cluster, withCluster } from "./cluster.ts";
-import { type ClusterFlags, NOT_READY } from "./options.ts";
+import { type Cluster, withClusterUntilStopped } from "./cluster.ts";
+import type { ClusterFlags } from "./options.ts";
 import type { ResourceName } from "./resource-name.ts";
 import { type ItemState, resourceState } from "./status/resource-state.ts";
-import { isReady, problemLines, resourceTable } from "./status/status-tables.ts";
-import { syncOne } from "./sync.ts";
+import { printStates, syncOne } from "./sync.ts";
 
 /** Flags of `vaultsync rollback`. */
 export interface RollbackFlags extends ClusterFlags {
@@ -36,8 +34,6 @@ interface Change {
   readonly from: number;
   readonly to: number;
 }
-
-const OPTIONS = { allNamespaces: false, items: false } as const;
 
 const idOf = ({ kind, name }: ResourceName): string => `${kind.singular}/${name}`;
 
@@ -106,15 +102,6 @@ async function read(
   }
 }
 
-/** Prints the state after a change; the exit code says whether it is as requested. */
-function report(state: Awaited<ReturnType<typeof syncOne>>, problem = ""): void {
-  const now = systemClock.now();
-  process.stdout.write(resourceTable([state], { ...OPTIONS, now }));
-  const problems = `${problemLines([state], { ...OPTIONS, now })}${problem}`;
-  if (problems !== "") process.stdout.write(`\n${problems}`);
-  process.exitCode = isReady(state) && problem === "" ? 0 : NOT_READY;
-}
-
 async function rollBack(
   cluster: Cluster,
   name: ResourceName,
@@ -136,7 +123,7 @@ async function rollBack(
     missed.length === 0
       ? ""
       : `${missed.map(({ key }) => key).join(", ")}: not in the version to go back to. The hold stays: vaultsync resume ${idOf(name)} ends it.\n`;
-  report(state, problem);
+  printStates([state], problem);
   process.stderr.write(
     `${idOf(name)} is held: it follows the vault again after vaultsync resume ${idOf(name)}\n`,
   );
@@ -151,17 +138,7 @@ async function endHold(
   const { object } = await read(cluster, name, signal);
   if (object.metadata.annotations?.[HOLD_ANNOTATION] === undefined)
     process.stderr.write(`${idOf(name)} is not held\n`);
-  report(await syncOne(cluster, name, flags.timeout, signal, { [HOLD_ANNOTATION]: null }));
-}
-
-async function withSignal(
-  flags: ClusterFlags,
-  action: (cluster: Cluster, signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const signal = stopSignal();
-  await withCluster(flags, (cluster) => action(cluster, signal)).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-  });
+  printStates([await syncOne(cluster, name, flags.timeout, signal, { [HOLD_ANNOTATION]: null })]);
 }
 
 /**
@@ -169,8 +146,8 @@ async function withSignal(
  * `resume`. Changes annotations of the resource.
  */
 export const rollback = (name: ResourceName, flags: RollbackFlags): Promise<void> =>
-  withSignal(flags, (cluster, signal) => rollBack(cluster, name, flags, signal));
+  withClusterUntilStopped(flags, (cluster, signal) => rollBack(cluster, name, flags, signal));
 
 /** Ends a hold: the resource follows the vault again. */
 export const resume = (name: ResourceName, flags: ResumeFlags): Promise<void> =>
-  withSignal(flags, (cluster, signal) => endHold(cluster, name, flags, signal));
+  withClusterUntilStopped(flags, (cluster, signal) => endHold(cluster, name, flags, signal));

@@ -5,12 +5,11 @@ import { FORCE_SYNC_ANNOTATION } from "../api/names.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { annotate, type AnnotationChanges } from "./annotate.ts";
-import { type Cluster, withCluster } from "./cluster.ts";
+import { type Cluster, withClusterUntilStopped } from "./cluster.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
 import type { ResourceName } from "./resource-name.ts";
 import { type ResourceState, resourceState } from "./status/resource-state.ts";
 import { isReady, problemLines, resourceTable } from "./status/status-tables.ts";
-import { stopSignal } from "../../command-line/stop-signal.ts";
 
 /** Flags of `vaultsync sync`. */
 export interface SyncFlags extends ClusterFlags {
@@ -19,7 +18,6 @@ export interface SyncFlags extends ClusterFlags {
 
 /** Time between two reads of a resource that is being synced, in milliseconds. */
 const POLL_MS = 250;
-const OPTIONS = { allNamespaces: false, items: false } as const;
 
 const echoOf = ({ status }: KubeObject): unknown =>
   isObject(status) ? status["lastForceSync"] : undefined;
@@ -60,6 +58,18 @@ export async function syncOne(
   }
 }
 
+/**
+ * Prints the states of resources after a change, and a problem in separate lines. The exit code
+ * says whether they are as requested.
+ */
+export function printStates(states: readonly ResourceState[], problem = ""): void {
+  const options = { allNamespaces: false, items: false, now: systemClock.now() };
+  process.stdout.write(resourceTable(states, options));
+  const problems = `${problemLines(states, options)}${problem}`;
+  if (problems !== "") process.stdout.write(`\n${problems}`);
+  process.exitCode = states.every(isReady) && problem === "" ? 0 : NOT_READY;
+}
+
 async function syncAll(
   cluster: Cluster,
   names: readonly ResourceName[],
@@ -67,18 +77,9 @@ async function syncAll(
   signal: AbortSignal,
 ) {
   const states = await Promise.all(names.map((name) => syncOne(cluster, name, timeout, signal)));
-  process.stdout.write(resourceTable(states, { ...OPTIONS, now: systemClock.now() }));
-  const problems = problemLines(states, { ...OPTIONS, now: systemClock.now() });
-  if (problems !== "") process.stdout.write(`\n${problems}`);
-  process.exitCode = states.every(isReady) ? 0 : NOT_READY;
+  printStates(states);
 }
 
 /** Syncs resources, and prints their state. Changes one annotation of each resource. */
-export async function sync(names: readonly ResourceName[], flags: SyncFlags): Promise<void> {
-  const signal = stopSignal();
-  await withCluster(flags, (cluster) => syncAll(cluster, names, flags, signal)).catch(
-    (error: unknown) => {
-      if (!signal.aborted) throw error;
-    },
-  );
-}
+export const sync = (names: readonly ResourceName[], flags: SyncFlags): Promise<void> =>
+  withClusterUntilStopped(flags, (cluster, signal) => syncAll(cluster, names, flags, signal));

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
 import { explainProblems } from "../api/validation.ts";
 import type { Hold, SyncItem, SyncResource } from "./sync-resource.ts";
@@ -23,14 +24,6 @@ const holdSchema = z.strictObject({
 
 const NOTHING: ReadonlyMap<string, number> = new Map();
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Parses the annotation vaultsync.dev/hold: `*`, or JSON with `versions`, and `reason`, `by` and
  * `at` for messages. A hold that cannot be parsed holds everything.
@@ -38,7 +31,7 @@ function parseJson(text: string): unknown {
 export function parseHold(text: string | undefined): Hold | undefined {
   if (text === undefined) return undefined;
   if (text.trim() === ALL) return { versions: NOTHING, note: "" };
-  const parsed = holdSchema.safeParse(parseJson(text));
+  const parsed = holdSchema.safeParse(jsonOrUndefined(text));
   if (!parsed.success) {
     const problem = `${HOLD_ANNOTATION}: ${explainProblems(parsed.error)}`;
     return { versions: NOTHING, note: "", problem };

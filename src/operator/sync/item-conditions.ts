@@ -34,10 +34,8 @@ export function itemConditions(
   now: number,
 ): ConditionNow[] {
   const found = resolutions.filter((one) => one.state === "found");
-  const pinned = found.filter(
-    ({ item, candidate, version }) => item.version !== "latest" && candidate.latest > version,
-  );
   const newer = found.filter(({ candidate, version }) => candidate.latest > version);
+  const pinned = newer.filter(({ item }) => item.version !== "latest");
   const held = newer.filter(({ gate }) => gate?.reason === "Held");
   const deferred = newer.filter(({ gate }) => gate?.reason === "RefreshInterval");
   const expiring = found.filter(

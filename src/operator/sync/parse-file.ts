@@ -24,14 +24,15 @@ function findOf(
 
 function desiredState(spec: VaultFileSpec, name: string): DesiredState {
   const { kind, creationPolicy } = spec.target;
+  const template = templateOf(spec.target);
   const items = (spec.files ?? []).map(
     ({ filename, key = filename, version = "latest", validate: contract }): SyncItem => {
       return { id: key, source: filename, owner: undefined, version, contract };
     },
   );
   return {
-    ...withForms({ items, finds: (spec.filesFrom ?? []).map(findOf) }, templateOf(spec.target)),
-    template: templateOf(spec.target),
+    ...withForms({ items, finds: (spec.filesFrom ?? []).map(findOf) }, template),
+    template,
     target: {
       kind,
       name: spec.target.name ?? name,

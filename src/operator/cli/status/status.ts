@@ -7,10 +7,14 @@ import {
 } from "../../api/kinds.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import { ALL_NAMESPACES, NAMESPACES } from "../../kube/resource.ts";
-import { type Cluster, listAll, listClusterConnections, withCluster } from "../cluster.ts";
+import {
+  type Cluster,
+  listAll,
+  listClusterConnections,
+  withClusterUntilStopped,
+} from "../cluster.ts";
 import { formatObject } from "../../../command-line/format-object.ts";
 import type { FormatFlags } from "../../../command-line/options.ts";
-import { stopSignal } from "../../../command-line/stop-signal.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
 import type { ResourceName } from "../resource-name.ts";
 import {
@@ -144,11 +148,5 @@ const where = ({ namespace }: Cluster): string =>
   namespace === ALL_NAMESPACES ? "any namespace" : `namespace ${namespace}`;
 
 /** Prints the state of resources and their connections. Changes nothing. */
-export async function status(names: readonly ResourceName[], flags: StatusFlags): Promise<void> {
-  const signal = stopSignal();
-  await withCluster(flags, (cluster) => showStatus(cluster, names, flags, signal)).catch(
-    (error: unknown) => {
-      if (!signal.aborted) throw error;
-    },
-  );
-}
+export const status = (names: readonly ResourceName[], flags: StatusFlags): Promise<void> =>
+  withClusterUntilStopped(flags, (cluster, signal) => showStatus(cluster, names, flags, signal));
