@@ -284,6 +284,7 @@ export class Controllers implements AsyncDisposable {
         sync.onConnectionStateChange(key, list);
         push.onConnectionStateChange(key);
       },
+      mayRemoveEntries: (key) => push.mayRemoveEntries(key),
       removalFactsOf: (key) => sync.removalFactsOf(key),
     };
   }

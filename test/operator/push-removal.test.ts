@@ -3,7 +3,7 @@ import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts
 import { ACCOUNT, OTHER } from "../lab/simulated/simulated-vault.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
 import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
-import { vaultConnectionKind, vaultPushKind } from "../../src/operator/api/kinds.ts";
+import { vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION, PUSH_FINALIZER } from "../../src/operator/api/names.ts";
 
 const toFile = { data: [{ secretKey: "password", file: { filename: "conf" } }] };
@@ -198,20 +198,6 @@ test("a lost response to the deletion of the entry does not hold the resource", 
   await scene.settle(60_000);
   expect(scene.pushes.exists()).toBe(false);
   expect(scene.pushes.versions()).toEqual([]);
-});
-
-test("without its VaultConnection a deletion ends after five minutes and keeps the entry", async () => {
-  await using scene = await started();
-  scene.pushes.put({ deletionPolicy: "Delete" });
-  await scene.settle();
-  scene.server.delete(vaultConnectionKind, ref("vault"));
-  scene.pushes.delete();
-  await scene.settle(240_000);
-  expect(scene.pushes.exists()).toBe(true);
-  expect(scene.pushes.reason()).toBe("ConnectionNotFound");
-  await scene.settle(120_000);
-  expect(scene.pushes.exists()).toBe(false);
-  expect(scene.pushes.versions()).toEqual(["one"]);
 });
 
 test("a resource whose connection leads to another account keeps the entries of the former one", async () => {

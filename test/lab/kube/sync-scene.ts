@@ -1,7 +1,7 @@
 import type {
   ConnectionState,
   OpenConnection,
-} from "../../../src/operator/controllers/connection/connection-registry.ts";
+} from "../../../src/operator/controllers/connection/connection-state.ts";
 import { fileSource } from "../../../src/operator/controllers/sync/file-source.ts";
 import { FreshLists } from "../../../src/operator/controllers/outcome/fresh-lists.ts";
 import { Propagations } from "../../../src/operator/controllers/sync/propagations.ts";

@@ -1,4 +1,4 @@
-import type { OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import type { OpenConnection } from "../../../src/operator/controllers/connection/connection-state.ts";
 import type {
   ConnectionCallbacks,
   RemovalFacts,

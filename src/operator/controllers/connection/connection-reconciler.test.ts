@@ -46,6 +46,7 @@ class Scene {
       onSnapshotChange: () => undefined,
       onProven: () => undefined,
       onConnectionStateChange: () => undefined,
+      mayRemoveEntries: () => false,
       removalFactsOf: () => testRemovalFacts,
     }),
     reporter: () => ({ statusChanged: () => undefined, circuitChanged: () => undefined }),

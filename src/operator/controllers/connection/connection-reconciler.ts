@@ -23,7 +23,8 @@ import type { Connection, LoginPause, References } from "../../vault-client/conn
 import { StatusWriter } from "../outcome/status-writer.ts";
 import { type CaBundle, readCaBundle } from "./ca-bundle.ts";
 import { factsOf } from "../../connection/connection-facts.ts";
-import type { ConnectionRegistry, WantedConnection } from "./connection-registry.ts";
+import type { ConnectionRegistry } from "./connection-registry.ts";
+import type { WantedConnection } from "./connection-state.ts";
 import type { ConnectionCallbacks } from "./connection-users.ts";
 import { type ConnectionSettings, settingsOf } from "../../connection/connection-settings.ts";
 import { nextConnectionStatus } from "../../connection/connection-status.ts";

@@ -34,6 +34,7 @@ export function openRegistry(exists: () => boolean = () => true) {
     onProven: (_key: string, _kind: string, names: ReadonlySet<string>) =>
       void calls.push(`proven ${[...names].join()}`),
     onConnectionStateChange: () => void calls.push("state"),
+    mayRemoveEntries: () => false,
     removalFactsOf: () => testRemovalFacts,
     statusChanged: () => void calls.push("status"),
     circuitChanged: (_: string, open: boolean) => void calls.push(open ? "opened" : "closed"),

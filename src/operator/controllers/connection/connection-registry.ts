@@ -1,12 +1,11 @@
 import type { Clock, Timer } from "../../../lib/clock.ts";
-import type { Trust } from "../../api/received-secrets.ts";
+import { defined } from "../../lib/defined.ts";
 import type {
   Connection,
   EntryKind,
   Health,
   SnapshotChange,
 } from "../../vault-client/connection.ts";
-import type { ConnectionFacts } from "../../connection/connection-facts.ts";
 import type { Staleness } from "../../sync/staleness.ts";
 import type {
   ConnectionCallbacks,
@@ -21,60 +20,10 @@ import {
   stalenessOf,
 } from "../../connection/list-age.ts";
 import type { BlastLimits } from "./blast-limit.ts";
+import type { ConnectionState, OpenConnection, WantedConnection } from "./connection-state.ts";
 import { InvalidConnection, type InvalidConnectionOptions } from "./invalid-connection.ts";
+import { LeavingConnections } from "./leaving-connections.ts";
 import { Removals } from "./removals.ts";
-
-/** An open connection, as seen by the resources that use it. */
-export interface OpenConnection extends Trust {
-  readonly state: "open";
-  readonly connection: Connection;
-  /** Identifies what the client was opened with; see `parseConnection`. */
-  readonly fingerprint: string;
-  /** Identity of the connection itself: its `connectionId`. */
-  readonly id: string;
-  /** Identity of the vault and the account: `vaultId` of its URL and email address. */
-  readonly vault: string;
-  /** The parts of its spec that messages name. */
-  readonly facts: ConnectionFacts;
-  /** Interval between list requests in milliseconds. */
-  readonly intervalMs: number;
-  /** The names that disappeared, and whether removals are held. */
-  readonly removals: Pick<Removals, "held" | "isResuming" | "untilProven">;
-  /** Absent while the lists are recent. */
-  readonly stale: Staleness | undefined;
-}
-
-/**
- * The state of a connection, as far as its resources are concerned. `absent`: there is no
- * connection of this kind and name, or it is being deleted. `opening`: it was created and is opened
- * next. `invalid`: it cannot be opened, `message` says why. Every change of state requeues the
- * resources of the connection.
- */
-export type ConnectionState =
-  | { readonly state: "absent" }
-  | { readonly state: "opening" }
-  | ({ readonly state: "invalid"; readonly message: string } & Pick<OpenConnection, "stale">)
-  | OpenConnection;
-
-/** The properties of a connection to open; another fingerprint requires another client. */
-export interface WantedConnection extends Pick<
-  OpenConnection,
-  | "fingerprint"
-  | "id"
-  | "vault"
-  | "account"
-  | "facts"
-  | "trustedOwners"
-  | "receive"
-  | "intervalMs"
-  | "stale"
-> {
-  /**
-   * The status shows that removals are held. Like `stale`, it may be what an earlier process
-   * published.
-   */
-  readonly wasHeld: boolean;
-}
 
 interface Opened extends Omit<WantedConnection, "stale" | "wasHeld">, Recovery {
   readonly connection: Connection;
@@ -91,6 +40,19 @@ interface Opened extends Omit<WantedConnection, "stale" | "wasHeld">, Recovery {
 }
 
 type Entry = Opened | InvalidConnection;
+
+/** Ends everything of an open connection but its client. */
+function release({ staleTimer, removals }: Opened): void {
+  staleTimer?.[Symbol.dispose]();
+  removals[Symbol.dispose]();
+}
+
+function openConnection(entry: Opened): OpenConnection {
+  const { connection, fingerprint, id, vault, account, facts, trustedOwners, receive } = entry;
+  const { intervalMs, removals, stale } = entry;
+  const settings = { fingerprint, id, vault, account, facts, trustedOwners, receive, intervalMs };
+  return { state: "open", connection, ...settings, removals, stale };
+}
 
 export interface ConnectionRegistryOptions {
   readonly clock: Clock;
@@ -110,6 +72,7 @@ export interface ConnectionRegistryOptions {
  */
 export class ConnectionRegistry implements AsyncDisposable {
   readonly #entries = new Map<string, Entry>();
+  readonly #leaving: LeavingConnections;
   readonly #clock: Clock;
   readonly #blastLimits: BlastLimits;
   readonly #exists: (key: string) => boolean;
@@ -118,6 +81,7 @@ export class ConnectionRegistry implements AsyncDisposable {
 
   constructor({ clock, blastLimits, exists, users, reporter }: ConnectionRegistryOptions) {
     this.#clock = clock;
+    this.#leaving = new LeavingConnections(clock);
     this.#blastLimits = blastLimits;
     this.#exists = exists;
     this.#users = users;
@@ -130,25 +94,12 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   get(key: string): ConnectionState {
-    if (!this.#exists(key)) return { state: "absent" };
+    if (!this.#exists(key))
+      return { state: "absent", ...defined({ leaving: this.#leaving.get(key) }) };
     const entry = this.#entries.get(key);
     if (entry === undefined) return { state: "opening" };
     if ("message" in entry) return { state: "invalid", message: entry.message, stale: entry.stale };
-    const {
-      connection,
-      fingerprint,
-      id,
-      vault,
-      account,
-      facts,
-      trustedOwners,
-      receive,
-      intervalMs,
-      removals,
-      stale,
-    } = entry;
-    const settings = { fingerprint, id, vault, account, facts, trustedOwners, receive, intervalMs };
-    return { state: "open", connection, ...settings, removals, stale };
+    return openConnection(entry);
   }
 
   /**
@@ -190,6 +141,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     connect: (callbacks: ConnectionCallbacks) => Connection,
   ): Promise<boolean> {
     if (this.isOpen(key, wanted.fingerprint)) return false;
+    await this.#leaving.end(key);
     await this.#close(key);
     const connection = connect({
       onChange: (change) => this.#onSnapshotChange(key, change),
@@ -272,16 +224,25 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /**
-   * Closes a connection whose object is absent. Always notifies its resources, even if there is
-   * nothing to close: they may have seen an earlier state.
+   * Closes a connection whose object is absent, and keeps what removals in the vault need. Always
+   * notifies its resources, even if there is nothing to close: they may have seen an earlier state.
    */
   async close(key: string): Promise<void> {
+    const users = this.#users();
+    const entry = this.#opened(key);
+    if (!users.mayRemoveEntries(key)) await this.#leaving.end(key);
+    else if (entry !== undefined) {
+      this.#entries.delete(key);
+      release(entry);
+      this.#leaving.add(key, openConnection(entry));
+    }
     await this.#close(key);
-    this.#users().onConnectionStateChange(key);
+    users.onConnectionStateChange(key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#entries.keys()].map((key) => this.#close(key)));
+    const closed = [...this.#entries.keys()].map((key) => this.#close(key));
+    await Promise.all([...closed, this.#leaving[Symbol.asyncDispose]()]);
   }
 
   async #close(key: string): Promise<void> {
@@ -289,8 +250,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     this.#entries.delete(key);
     if (entry === undefined) return;
     if ("message" in entry) return entry[Symbol.dispose]();
-    entry.staleTimer?.[Symbol.dispose]();
-    entry.removals[Symbol.dispose]();
+    release(entry);
     await entry.connection[Symbol.asyncDispose]();
   }
 

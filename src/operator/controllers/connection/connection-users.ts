@@ -78,6 +78,8 @@ export interface ConnectionUsers {
    * one that covers another kind.
    */
   onConnectionStateChange(key: string, list?: Snapshot): void;
+  /** Reports whether the deletion of a resource may have to delete entries in the vault. */
+  mayRemoveEntries(key: string): boolean;
   /** Returns what is known about the names that the resources refer to. */
   removalFactsOf(key: string): RemovalFacts;
 }

@@ -7,7 +7,7 @@ import type {
   EntryWrite,
   WrittenVersion,
 } from "../../vault-client/connection.ts";
-import type { OpenConnection } from "../connection/connection-registry.ts";
+import type { OpenConnection } from "../connection/connection-state.ts";
 import { retryable } from "../outcome/outcome.ts";
 import type { PushBudget } from "./push-budget.ts";
 import { type KeyFacts, entryContent, keyFacts } from "../../push/push-content.ts";

@@ -134,6 +134,13 @@ export class PushController {
     return this.#index.get("connection", connection).size;
   }
 
+  /** Reports whether the deletion of a resource of this connection deletes entries. */
+  mayRemoveEntries(connection: string): boolean {
+    return [...this.#index.get("connection", connection)].some(
+      (key) => this.#references.get(key)?.deletes === true,
+    );
+  }
+
   /** Returns the names that the resources of a connection push to. */
   *namesOf(connection: string, kind: EntryKind): Generator<string> {
     for (const key of this.#index.get("connection", connection)) {
@@ -181,16 +188,19 @@ export class PushController {
 interface PushReferences {
   readonly connection: string;
   readonly items: readonly { readonly kind: EntryKind; readonly name: string }[];
+  /** Its deletion deletes entries. */
+  readonly deletes: boolean;
 }
 
 /** Returns `undefined` if the spec is invalid. */
 function referencesOf(object: KubeObject): PushReferences | undefined {
   const parsed = parsePush(object);
   if (!parsed.ok) return undefined;
-  const { connection, namespace, items } = parsed.resource;
+  const { connection, namespace, items, deletionPolicy } = parsed.resource;
   return {
     connection: connectionKey(connection, namespace),
     items: items.map(({ kind, name }) => ({ kind, name })),
+    deletes: deletionPolicy === "Delete",
   };
 }
 

@@ -11,7 +11,8 @@ import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import { explainFailure } from "../../connection/connection-problem.ts";
-import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
+import type { ConnectionRegistry } from "../connection/connection-registry.ts";
+import type { OpenConnection } from "../connection/connection-state.ts";
 import { FRESH_LIST_MS, type FreshLists } from "../outcome/fresh-lists.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
 import {

@@ -11,7 +11,8 @@ import { notReady } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
 import { explainFailure } from "../../connection/connection-problem.ts";
-import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
+import type { ConnectionRegistry } from "../connection/connection-registry.ts";
+import type { OpenConnection } from "../connection/connection-state.ts";
 import { FRESH_LIST_MS, type FreshLists } from "../outcome/fresh-lists.ts";
 import { type WriteObserver, DONE, waitFor } from "../outcome/outcome.ts";
 import {
@@ -98,9 +99,10 @@ export class PushRemoval {
         "TargetForbidden",
         `the entries are not deleted yet: ${unknown}. ${WAY_OUT}`,
       );
-    const access = this.#options.connections.get(
+    const state = this.#options.connections.get(
       connectionKey(resource.connection, resource.namespace),
     );
+    const access = (state.state === "absent" && state.leaving) || state;
     if (access.state === "opening")
       return { report: undefined, next: waitFor("connection", CHECK_MS) };
     if (access.state === "absent") return this.#withoutConnection(context, resource);
@@ -139,7 +141,7 @@ export class PushRemoval {
       return this.#wait("VaultUnreachable", `the entries are not deleted yet: ${why}. ${WAY_OUT}`);
     }
     for (const item of owned) {
-      const failure = await this.#removeEntry(context, resource, item, access, snapshot);
+      const failure = await this.#removeEntry(context, item, access, snapshot);
       if (failure !== undefined) return failure;
     }
     return this.#finish(context, resource);
@@ -148,7 +150,6 @@ export class PushRemoval {
   /** Deletes one entry. Returns the result if that has to be tried again. */
   async #removeEntry(
     context: Context,
-    resource: PushResource,
     item: PushItem,
     access: OpenConnection,
     snapshot: Snapshot,
@@ -162,7 +163,7 @@ export class PushRemoval {
       this.#record(context, false, `kept the ${entryOf(item)}: ${why}`);
     };
     if (!isProven(record, listedVersion(entry.record))) return keep(NOT_LATEST);
-    if (rivals.isShared(resource, object, item)) return keep("another VaultPush pushes to it");
+    if (rivals.isShared(access, object, item)) return keep("another VaultPush pushes to it");
     try {
       if (!(await this.#isPushed(item, record, entry, access, signal))) return keep(NOT_LATEST);
       await access.connection.remove(item.kind, item.name, guard, signal);

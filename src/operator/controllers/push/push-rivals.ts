@@ -9,6 +9,7 @@ import type { EntryKind } from "../../vault-client/connection.ts";
 import { matchesPattern, patternReference } from "../../vault-client/pattern.ts";
 import { settingsOf } from "../../connection/connection-settings.ts";
 import { parseConnection } from "../../connection/parse-connection.ts";
+import type { OpenConnection } from "../connection/connection-state.ts";
 import type { SourceKind } from "../sync/source-kind.ts";
 import type { SyncKind } from "../../sync/sync-key.ts";
 import { readPushStatus } from "../../push/push-status.ts";
@@ -33,6 +34,12 @@ export interface ClusterResources {
 interface VaultAccount {
   readonly url: string;
   readonly account: string;
+  /** Its `vaultId`, where VaultPushes without a connection count by what their status shows. */
+  readonly id?: string;
+}
+
+function vaultAccount(url: string, account: string): VaultAccount {
+  return { url: withoutTrailingSlashes(new URL(url).href), account: account.toLowerCase() };
 }
 
 const entryName = ({ kind, name }: Pick<PushItem, "kind" | "name">): string => `${kind}\n${name}`;
@@ -146,10 +153,16 @@ export class PushRivals {
       : `not all namespaces that the operator serves are listed, for lack of permissions or not yet, as its log says: an older VaultPush to the ${entryOf(item)} may be in one of them`;
   }
 
-  /** Reports whether another VaultPush, older or not, pushes to the entry of this item. */
-  isShared(resource: PushResource, object: KubeObject, item: PushItem): boolean {
-    const vault = this.#vaultOf(resource.connection, resource.namespace);
-    if (vault === undefined) return false;
+  /**
+   * Reports whether another VaultPush, older or not, pushes to the entry of this item. The
+   * connections of both may be deleted already.
+   */
+  isShared(
+    { facts, account, vault: id }: Pick<OpenConnection, "facts" | "account" | "vault">,
+    object: KubeObject,
+    item: PushItem,
+  ): boolean {
+    const vault = { ...vaultAccount(facts.url, account), id };
     return [...this.#rivalsOf(object, item, vault, ownerOf(object, item, vault))].some(
       ({ metadata }) => metadata.deletionTimestamp === undefined,
     );
@@ -234,7 +247,7 @@ export class PushRivals {
       const parsed = other && parsePush(other);
       if (parsed?.ok !== true || other === undefined) continue;
       const { connection, namespace, items } = parsed.resource;
-      const theirs = this.#vaultOf(connection, namespace);
+      const theirs = this.#vaultOf(connection, namespace) ?? shownVault(other, vault);
       const rival = items.find((each) => entryName(each) === entryName(item));
       if (
         theirs?.url === vault.url &&
@@ -251,13 +264,13 @@ export class PushRivals {
     const object = watched?.store.get(connectionKey(connection, namespace));
     const parsed = object && parseConnection(object);
     if (parsed?.ok !== true) return undefined;
-    const { url } = settingsOf(parsed.spec);
-    return {
-      url: withoutTrailingSlashes(new URL(url).href),
-      account: parsed.spec.email.toLowerCase(),
-    };
+    return vaultAccount(settingsOf(parsed.spec).url, parsed.spec.email);
   }
 }
+
+/** Returns the vault if it is the one that a VaultPush has pushed to, as its status shows. */
+const shownVault = ({ status }: KubeObject, vault: VaultAccount): VaultAccount | undefined =>
+  vault.id !== undefined && readPushStatus(status).vault === vault.id ? vault : undefined;
 
 /** Reports whether a rule may find the name, whatever its metadata: that can change at any time. */
 const findsName = ({ finds }: SyncResource, name: string): boolean =>

@@ -6,7 +6,7 @@ import { ignoredCallbacks, openConnection } from "../../../../test/lab/vault/ope
 import { secretRecord } from "../../../../test/lab/vault/secret-record.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import type { SecretRecord } from "../../vault-client/connection.ts";
-import type { OpenConnection } from "../connection/connection-registry.ts";
+import type { OpenConnection } from "../connection/connection-state.ts";
 import { secretSource } from "./secret-source.ts";
 
 const account = "ops@example.com";

@@ -5,7 +5,7 @@ import type { ParsedResource } from "../../sync/parse-resource.ts";
 import type { Candidate } from "../../sync/resolve.ts";
 import type { Find, SyncItem } from "../../sync/sync-resource.ts";
 import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
-import type { OpenConnection } from "../connection/connection-registry.ts";
+import type { OpenConnection } from "../connection/connection-state.ts";
 
 /** Entries of one owner, of creators whom a connection trusts, with the metadata of a rule. */
 export interface EntryFilter {

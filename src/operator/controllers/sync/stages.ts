@@ -12,7 +12,7 @@ import type { Find, SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
-import type { OpenConnection } from "../connection/connection-registry.ts";
+import type { OpenConnection } from "../connection/connection-state.ts";
 import type { Deadlines, Memory } from "./resource-memory.ts";
 import type { SourceKind } from "./source-kind.ts";
 

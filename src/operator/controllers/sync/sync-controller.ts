@@ -70,7 +70,7 @@ const MAX_IN_FLIGHT = 16;
  * VaultFiles share. It decides nothing: every key goes through the same reconcile; see
  * docs/design/engine.md#wake-ups.
  */
-export class SyncController implements ConnectionUsers {
+export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries"> {
   readonly references = new ReferenceIndex();
   readonly #options: SyncControllerOptions;
   readonly #edits: EditWindows;

@@ -28,7 +28,7 @@ import { deniedResult } from "./write-failure.ts";
 import { syncForced, withEcho } from "./forced-sync.ts";
 import { currentState, findTarget, type FoundTarget, lookUpTarget } from "./look-up-target.ts";
 import { explainToUser } from "../../connection/connection-problem.ts";
-import type { OpenConnection } from "../connection/connection-registry.ts";
+import type { OpenConnection } from "../connection/connection-state.ts";
 import type { FreshLists } from "../outcome/fresh-lists.ts";
 import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";

@@ -3,7 +3,7 @@ import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { isForced, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
-import type { OpenConnection } from "../connection/connection-registry.ts";
+import type { OpenConnection } from "../connection/connection-state.ts";
 import { DONE, type Failure, lasting, waitFor } from "../outcome/outcome.ts";
 
 /** The result of one reconcile: what to report, and when to reconcile again. */

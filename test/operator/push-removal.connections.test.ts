@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import { vaultConnectionKind, vaultPushKind } from "../../src/operator/api/kinds.ts";
+import { SECRETS } from "../../src/operator/kube/resource.ts";
+import { NAMESPACE } from "../lab/simulated/pushes.ts";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+
+const CONNECTION = { namespace: NAMESPACE, name: "vault" };
+
+/** Starts an operator that has pushed the secret `db`. */
+async function pushed(deletionPolicy = "Delete"): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.forPushes();
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put({ deletionPolicy });
+  await scene.settle();
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  return scene;
+}
+
+const disconnect = (scene: SimulatedWorld): void =>
+  scene.server.delete(vaultConnectionKind, CONNECTION);
+
+/** The objects that the deletion of a namespace deletes, in any order. */
+const DELETIONS = {
+  connection: disconnect,
+  credentials: (scene: SimulatedWorld) =>
+    scene.server.delete(SECRETS, { namespace: NAMESPACE, name: "login" }),
+  source: (scene: SimulatedWorld) =>
+    scene.server.delete(SECRETS, { namespace: NAMESPACE, name: "source" }),
+  push: (scene: SimulatedWorld) => scene.pushes.delete(),
+};
+type Deletion = keyof typeof DELETIONS;
+
+describe("a VaultPush with Delete that is deleted with its namespace", () => {
+  test.each<Deletion[]>([
+    ["connection", "credentials", "source", "push"],
+    ["credentials", "connection", "push", "source"],
+    ["source", "push", "credentials", "connection"],
+    ["push", "connection", "source", "credentials"],
+  ])("deletes its entry: %s, %s, %s, %s", async (...order) => {
+    await using scene = await pushed();
+    for (const one of order) {
+      DELETIONS[one](scene);
+      await scene.settle(2_000);
+    }
+    await scene.settle(10_000);
+    expect(scene.pushes.exists()).toBe(false);
+    expect(scene.pushes.versions()).toEqual([]);
+    expect(scene.pushes.notes).toContain("EntryDeleted: deleted the secret db in the vault");
+  });
+
+  test("deletes its entry within five minutes after its connection", async () => {
+    await using scene = await pushed();
+    disconnect(scene);
+    await scene.settle(290_000);
+    expect(scene.pushes.reason()).toBe("ConnectionNotFound");
+    scene.pushes.delete();
+    await scene.settle(5_000);
+    expect(scene.pushes.exists()).toBe(false);
+    expect(scene.pushes.versions()).toEqual([]);
+  });
+
+  test.each<[string, (scene: SimulatedWorld) => Promise<void>]>([
+    ["a restart of the operator", (scene) => scene.pushes.restart(() => disconnect(scene))],
+    [
+      "five minutes",
+      async (scene) => {
+        disconnect(scene);
+        await scene.settle(310_000);
+      },
+    ],
+  ])("waits five minutes and keeps its entry after %s", async (_, disconnected) => {
+    await using scene = await pushed();
+    await disconnected(scene);
+    scene.pushes.delete();
+    await scene.settle(240_000);
+    expect(scene.pushes.exists()).toBe(true);
+    expect(scene.pushes.reason()).toBe("ConnectionNotFound");
+    await scene.settle(120_000);
+    expect(scene.pushes.exists()).toBe(false);
+    expect(scene.pushes.versions()).toEqual(["one"]);
+  });
+
+  test.each([true, false])(
+    "keeps an entry that a VaultPush of another namespace pushes to (its connection exists: %j)",
+    async (isConnected) => {
+      await using scene = await pushed();
+      scene.pushes.connected("other");
+      scene.pushes.source({ password: "one" }, { namespace: "other" });
+      scene.pushes.put({}, "push", "other");
+      await scene.settle();
+      disconnect(scene);
+      if (!isConnected)
+        scene.server.delete(vaultConnectionKind, { ...CONNECTION, namespace: "other" });
+      scene.pushes.delete();
+      await scene.settle(10_000);
+      expect(scene.pushes.exists()).toBe(false);
+      expect(scene.pushes.versions()).toEqual(["one"]);
+      expect(scene.pushes.notes.join()).toContain("another VaultPush pushes to it");
+    },
+  );
+
+  test("uses a connection that was created again, not the former session", async () => {
+    await using scene = await pushed();
+    disconnect(scene);
+    await scene.settle(5_000);
+    scene.pushes.connect("vault", { email: "other@example.com" });
+    await scene.settle(5_000);
+    scene.pushes.delete();
+    await scene.settle(60_000);
+    expect(scene.pushes.exists()).toBe(false);
+    expect(scene.pushes.versions()).toEqual(["one"]);
+  });
+});
+
+/** Counts the requests to the vault in ten minutes. */
+async function requests(scene: SimulatedWorld): Promise<number> {
+  let count = 0;
+  scene.vault().network = { send: () => Promise.resolve(void (count += 1)) };
+  await scene.settle(600_000);
+  return count;
+}
+
+describe("a deleted connection", () => {
+  test("sends nothing more once its VaultPushes are gone", async () => {
+    await using scene = await pushed();
+    disconnect(scene);
+    scene.pushes.delete();
+    await scene.settle(10_000);
+    expect(scene.pushes.exists()).toBe(false);
+    expect(await requests(scene)).toBe(0);
+  });
+
+  test("sends nothing more without a VaultPush with Delete", async () => {
+    await using scene = await pushed("Retain");
+    disconnect(scene);
+    await scene.settle(2_000);
+    expect(await requests(scene)).toBe(0);
+  });
+
+  test("pushes nothing any more", async () => {
+    await using scene = await pushed();
+    disconnect(scene);
+    scene.pushes.source({ password: "two" });
+    await scene.settle(240_000);
+    expect(scene.pushes.versions()).toEqual(["one"]);
+    expect(scene.server.find(vaultPushKind, { namespace: NAMESPACE, name: "push" })).toBeDefined();
+  });
+});
