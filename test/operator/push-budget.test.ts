@@ -143,3 +143,24 @@ test("a version whose response was lost counts, and an attempt that stored nothi
   expect(entry(scene).count).toEqual(1 + BUDGET);
   expect(scene.pushes.reason()).toBe("TargetContested");
 });
+
+test("a version whose response was lost counts, also if the Secret has changed since", async () => {
+  await using scene = await started();
+  const lost = { status: 503, headers: {}, body: new Uint8Array() };
+  let next: string | undefined;
+  scene.vault().network = {
+    respond: ({ operation }, response) => {
+      if (!isWrite(operation) || next === undefined) return Promise.resolve(response);
+      scene.pushes.source({ password: next });
+      next = undefined;
+      return Promise.resolve(lost);
+    },
+  };
+  for (let round = 0; round < 20; round += 1) {
+    next = `second ${round}`;
+    scene.pushes.source({ password: `first ${round}` });
+    await scene.settle(75_000);
+  }
+  expect(entry(scene).count).toBe(BUDGET);
+  expect(scene.pushes.reason()).toBe("TargetContested");
+});

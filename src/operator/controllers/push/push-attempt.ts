@@ -11,7 +11,7 @@ import type { OpenConnection } from "../connection/connection-state.ts";
 import { retryable } from "../outcome/outcome.ts";
 import type { PushBudget } from "./push-budget.ts";
 import { type KeyFacts, entryContent, keyFacts } from "../../push/push-content.ts";
-import type { PushMemory } from "./push-memory.ts";
+import { confirmPush, type PushMemory } from "./push-memory.ts";
 import { type PushItem, type PushResource, entryOf, itemId } from "../../push/push-resource.ts";
 import type { PushRivals } from "./push-rivals.ts";
 import type { PushSource } from "./push-source.ts";
@@ -106,7 +106,8 @@ export class PushAttempt {
     switch (decision.action) {
       case "keep":
         if (listed !== undefined) this.#keep(listed);
-        this.#confirm();
+        this.#confirm(this.#content);
+        this.#context.memory.uncertain.delete(this.#id);
         return { item };
       case "removed":
         return { item, problem: this.#removed() };
@@ -190,7 +191,8 @@ export class PushAttempt {
    */
   #created({ version, createdAt }: Pick<ListedVersion, "version" | "createdAt">): boolean {
     const [record, listed] = [this.#record, this.#listed];
-    if (version === 1 && this.#context.memory.uncertain.get(this.#id) === true) return true;
+    if (version === 1 && this.#context.memory.uncertain.get(this.#id)?.creates === true)
+      return true;
     if (record?.created !== true) return false;
     const isReplaced = listed?.version === record.version && !isSameVersion(record, listed);
     return (
@@ -293,14 +295,16 @@ export class PushAttempt {
     const item = this.#item;
     const request = this.#request(await source.bytes(item.secretKey));
     try {
-      if (await this.#isStored(request)) return { item };
+      const done = (await this.#isStored(request)) ? { item } : this.#exhausted();
+      if (done !== undefined) return done;
       const written = await access.connection.write(request, signal);
       this.#written(written, listed);
       return { item, effect: { restored, version: written.version } };
     } catch (error) {
       signal.throwIfAborted();
       const failure = pushFailure(error, item, this.#entry);
-      if (mayHaveHappened(error)) memory.uncertain.set(this.#id, listed === undefined);
+      if (mayHaveHappened(error))
+        memory.uncertain.set(this.#id, { creates: listed === undefined, content: this.#content });
       if (failure.next.outcome === "done") {
         const { generation = 0 } = object.metadata;
         const until = clock.monotonic() + REJECTED_MS;
@@ -322,7 +326,7 @@ export class PushAttempt {
    * earlier push may have been lost, its status not been written, or the list may be an old one.
    */
   async #isStored(request: EntryWrite): Promise<boolean> {
-    const { access, signal } = this.#context;
+    const { access, memory, signal } = this.#context;
     const address =
       request.kind === "file"
         ? { ...request, owner: undefined, received: false, shared: false }
@@ -330,7 +334,9 @@ export class PushAttempt {
     const latest = await access.connection.latest(address, signal);
     if (latest === undefined) return false;
     const { digest } = keyFacts(this.#options.contentKey, latest.bytes.reveal());
-    if (this.#contentOf(digest) !== this.#content) return false;
+    const content = this.#contentOf(digest);
+    this.#confirm(content);
+    if (content !== this.#content) return false;
     const record = this.#entry.record && listedVersion(this.#entry.record);
     const version = latest.version ?? record?.version;
     const isListed = record !== undefined && record.version === version;
@@ -338,13 +344,13 @@ export class PushAttempt {
     if (!isListed) access.connection.pollSoon();
     if (version !== undefined)
       this.#keep(isListed ? record : { version, createdAt: undefined, deleteAt: undefined });
-    this.#confirm();
+    memory.uncertain.delete(this.#id);
     return true;
   }
 
-  /** Counts a push whose result was unknown: the entry has its bytes. */
-  #confirm(): void {
-    if (this.#context.memory.uncertain.delete(this.#id))
+  /** Counts a push whose result was unknown: the entry has its content. */
+  #confirm(content: string): void {
+    if (confirmPush(this.#context.memory, this.#id, content))
       this.#options.pushBudget.count(this.#budgetKey);
   }
 

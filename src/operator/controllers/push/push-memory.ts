@@ -47,12 +47,31 @@ export interface PushMemory {
       }
     | undefined;
   readonly compared: Map<string, ComparedVersion>;
-  /** Pushes whose result is unknown, each with whether it would have created the entry. */
-  readonly uncertain: Map<string, boolean>;
+  /** Pushes whose result is unknown. */
+  readonly uncertain: Map<string, UncertainPush>;
   readonly repairs: Map<string, RepairCount>;
   readonly rejected: Map<string, RejectedPush>;
   /** Pushes that no event reports yet, because writing the status failed. */
   readonly unreported: PushOutcome[];
+}
+
+/** A push whose result is unknown. */
+interface UncertainPush {
+  /** It created the entry, if it succeeded. */
+  readonly creates: boolean;
+  /** Content that it pushed; `undefined`: a version with it was found, and counted. */
+  readonly content: string | undefined;
+}
+
+/**
+ * Records that an entry has a content. Returns whether that shows, for the first time, that a push
+ * whose result was unknown has succeeded.
+ */
+export function confirmPush({ uncertain }: PushMemory, id: string, content: string): boolean {
+  const push = uncertain.get(id);
+  if (push?.content !== content) return false;
+  uncertain.set(id, { ...push, content: undefined });
+  return true;
 }
 
 /** Returns the memory of a resource that this process has not reconciled before. */
