@@ -2,13 +2,23 @@ import type { PlantedBug } from "../planted-bugs.ts";
 
 /** Bugs that only episodes of VaultPushes find. */
 export const pushBugs: Readonly<Record<string, PlantedBug>> = {
+  "a session that outlives its connection": {
+    invariants: ["P7"],
+    changes: [
+      {
+        file: "controllers/connection/leaving-connections.ts",
+        from: "const LEAVING_MS = 5 * 60_000;",
+        to: "const LEAVING_MS = 500 * 60_000;",
+      },
+    ],
+  },
   "a push of bytes that the vault has": {
     invariants: ["P3"],
     changes: [
       {
         file: "controllers/push/push-attempt.ts",
-        from: "if (this.#contentOf(digest) !== this.#content) return false;",
-        to: "if (this.#contentOf(digest) !== '') return false;",
+        from: "if (content !== this.#content) return false;",
+        to: "if (content !== '') return false;",
       },
     ],
   },
@@ -102,8 +112,8 @@ export const pushBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "controllers/push/push-removal.ts",
-        from: 'if (rivals.isShared(resource, object, item)) return keep("another VaultPush pushes to it");',
-        to: "void [rivals, resource, object];",
+        from: 'if (rivals.isShared(access, object, item)) return keep("another VaultPush pushes to it");',
+        to: "void [rivals, object];",
       },
     ],
   },

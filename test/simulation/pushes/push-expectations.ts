@@ -157,8 +157,8 @@ function olderThan(scene: PushWorld, push: PushState, ref: EntryRef): [boolean, 
     .map(pushStateOf)
     .filter((one) => one.uid !== push.uid && rights.isListed(one.namespace))
     .filter((one) => isOlder(one, push));
-  const matches = (test: typeof pushesTo): boolean =>
-    others.some((one) => {
+  const matches = (states: readonly PushState[], test: typeof pushesTo): boolean =>
+    states.some((one) => {
       const connection = connectionOf(scene, one);
       return (
         connection !== undefined &&
@@ -166,8 +166,13 @@ function olderThan(scene: PushWorld, push: PushState, ref: EntryRef): [boolean, 
       );
     });
   // The operator knows what it read in a namespace before its permissions were withdrawn.
+  const known = others.flatMap((one) =>
+    rights.isServed(one.namespace)
+      ? [one]
+      : scene.pushes.during(`${one.namespace}/${one.name}`, Infinity),
+  );
   const isKnown = others.every((one) => rights.isServed(one.namespace));
-  return [isKnown && matches(pushesTo), matches(mayPushTo)];
+  return [isKnown && matches(others, pushesTo), matches(known, mayPushTo)];
 }
 
 /** Returns the entry that an item is pushed to, or why there is none. */

@@ -1,38 +1,21 @@
 import type { Random } from "../../../src/lib/random.ts";
-import { defined } from "../../../src/operator/lib/defined.ts";
 import type { OperatorFlags } from "../../../src/operator/config.ts";
 import { seededRandom } from "../../lab/seeded-random.ts";
 import { breakages } from "../broken-connections.ts";
 import { apiFaults, vaultFaults } from "../networks.ts";
 import { Draw } from "../random-features.ts";
-import { accountOf, CLUSTER_ACCOUNT, CREATOR, NAMESPACES, urlOf, VAULTS } from "../world.ts";
-import { CA_BUNDLE } from "../workloads.ts";
-import type { EntryRef } from "./entry-journal.ts";
+import { CREATOR, NAMESPACES, VAULTS } from "../world.ts";
 import { keyChanges, type PushCommand } from "./push-commands.ts";
-
-const SECRETS = ["source", "spare"] as const;
-const KEYS = ["one", "two"] as const;
-const PUSHES = ["push", "rival"] as const;
-const CONNECTIONS = ["main", "other"] as const;
-const NAMES = ["p1", "p2"] as const;
-const FILES = ["p1.txt", "p2.txt"] as const;
-
-/** Features that only some episodes have: the checks accept more in their presence. */
-const FEATURES = [
-  "apiFaults",
-  "watches",
-  "processes",
-  "vaultFaults",
-  "others",
-  "shares",
-  "oneAccount",
-  "rights",
-  "shards",
-  "broken",
-  "edits",
-  "deadlines",
-] as const;
-type Feature = (typeof FEATURES)[number];
+import {
+  CONNECTIONS,
+  type Feature,
+  FEATURES,
+  KEYS,
+  NAMES,
+  PUSHES,
+  RandomPushSpecs,
+  SECRETS,
+} from "./random-push-specs.ts";
 
 /** Returns the random commands of an episode. Equal seeds give equal commands. */
 export function pushCommandsOf(seed: number, count: number): PushCommand[] {
@@ -45,11 +28,13 @@ export function pushCommandsOf(seed: number, count: number): PushCommand[] {
 class PushCommandMaker {
   readonly #draw: Draw;
   readonly #mix: ReadonlySet<Feature>;
+  readonly #specs: RandomPushSpecs;
 
   constructor(random: Random) {
     this.#draw = new Draw(random);
     const share = this.#draw.pick([0.15, 0.35, 0.6]);
     this.#mix = new Set(FEATURES.filter(() => this.#draw.below(share)));
+    this.#specs = new RandomPushSpecs(this.#draw, this.#mix);
   }
 
   start(): PushCommand[] {
@@ -65,7 +50,7 @@ class PushCommandMaker {
       { type: "list-namespaces", namespaces: NAMESPACES },
       { type: "configure", flags },
       ...NAMESPACES.flatMap((namespace) =>
-        CONNECTIONS.map((name) => this.#connect(namespace, name)),
+        CONNECTIONS.map((name) => this.#specs.connect(namespace, name)),
       ),
       ...NAMESPACES.flatMap((namespace) =>
         KEYS.map((key): PushCommand => ({
@@ -76,7 +61,7 @@ class PushCommandMaker {
           change: "new",
         })),
       ),
-      ...NAMESPACES.map((namespace) => this.#put(namespace, "push")),
+      ...NAMESPACES.map((namespace) => this.#specs.put(namespace, "push")),
       { type: "advance", ms: 30_000 },
     ];
   }
@@ -87,6 +72,7 @@ class PushCommandMaker {
     if (kind < 0.012) return this.#rotations();
     if (kind < 0.03) return this.#deletion();
     if (kind < 0.05) return this.#takeover();
+    if (kind < 0.06) return this.#disposal();
     return [this.#command()];
   }
 
@@ -102,7 +88,7 @@ class PushCommandMaker {
       [2, () => this.#advance(Math.floor(random() * 600_000))],
       [14, () => this.#setKey(namespace)],
       [1, () => ({ type: "delete-source", namespace, name: this.#draw.pick(SECRETS) })],
-      [5, () => this.#put(namespace, this.#draw.pick(PUSHES))],
+      [5, () => this.#specs.put(namespace, this.#draw.pick(PUSHES))],
       [2.5, () => ({ type: "delete-push", namespace, name: this.#draw.pick(PUSHES) })],
       [1, () => this.#force(namespace)],
       [
@@ -114,11 +100,11 @@ class PushCommandMaker {
             "delete-entry",
             "recreate-entry",
           ] as const),
-          ...this.#entry(),
+          ...this.#specs.entry(),
         }),
       ],
       [this.#rate("shares", 5), () => this.#share()],
-      [this.#rate("edits", 3), () => this.#connect(namespace, this.#draw.pick(CONNECTIONS))],
+      [this.#rate("edits", 3), () => this.#specs.connect(namespace, this.#draw.pick(CONNECTIONS))],
       [
         this.#rate("edits", 1),
         () => ({
@@ -225,94 +211,14 @@ class PushCommandMaker {
     return { type: "force-push", namespace, name: this.#draw.pick(PUSHES), value };
   }
 
-  #account(namespace: string): string {
-    return this.#has("oneAccount") ? CLUSTER_ACCOUNT : accountOf(namespace);
-  }
-
-  #connect(namespace: string, name: string): PushCommand {
-    const url = urlOf(this.#has("edits") ? this.#draw.pick(VAULTS) : "a");
-    const isUnreachable = this.#has("edits") && this.#draw.below(0.1);
-    const trustedOwners = this.#has("shares") && this.#draw.below(0.4) ? [CREATOR] : undefined;
-    const bundle = {
-      kind: this.#draw.pick(["ConfigMap", "Secret"]),
-      name: CA_BUNDLE,
-      key: "ca.crt",
-    };
-    const spec = {
-      url: isUnreachable ? url.replace("https:", "http:") : url,
-      email: this.#account(namespace),
-      auth: { passwordSecretRef: { name: "login" } },
-      refreshInterval: this.#draw.pick(["5s", "10s", "60s"]),
-      follow: this.#draw.pick(["Auto", "Interval"]),
-      ...defined({ trustedOwners }),
-      ...(this.#has("broken") && this.#draw.below(0.6) && { caBundleRef: bundle }),
-    };
-    return { type: "put", kind: "VaultConnection", namespace, name, spec };
-  }
-
-  #put(namespace: string, name: string, changes: object = {}): PushCommand {
-    const chosen = this.#draw.some([...NAMES, ...FILES]);
-    const data = chosen.map((entry) => ({
-      secretKey: this.#draw.pick(KEYS),
-      ...this.#target(namespace, entry),
-    }));
-    const spec = {
-      connectionRef: {
-        ...(this.#draw.below(0.2) && { kind: "VaultConnection" }),
-        name: this.#draw.below(0.8) ? "main" : "other",
-      },
-      ...(this.#draw.below(0.06) && { suspend: true }),
-      ...(this.#draw.below(0.7) && { refreshInterval: this.#draw.pick(["5s", "10s", "1m"]) }),
-      secret: {
-        name: this.#draw.pick([
-          "source",
-          "source",
-          "source",
-          "spare",
-          "spare",
-          this.#draw.below(0.1) ? "login" : "source",
-        ]),
-      },
-      data,
-      ...(this.#draw.below(0.8) && {
-        deletionPolicy: this.#draw.pick(["Delete", "Delete", "Retain"]),
-      }),
-      ...changes,
-    };
-    return { type: "put-push", namespace, name, spec };
-  }
-
-  #target(namespace: string, entry: string): object {
-    if (entry.endsWith(".txt")) return { file: { filename: entry } };
-    const owner = this.#draw.pick([CREATOR, this.#account(namespace)]);
-    const isOwned = this.#draw.below(this.#has("shares") ? 0.3 : 0.05);
-    return {
-      remoteRef: { key: entry, ...(isOwned && { owner }) },
-      ...(this.#draw.below(0.2) && {
-        metadata: { environment_type: this.#draw.pick(["prod", "test"]), expiration_time: 36_500 },
-      }),
-      ...(this.#has("deadlines") &&
-        this.#draw.below(0.3) && { deleteTime: this.#draw.pick(["5m", "3h", "30d"]) }),
-    };
-  }
-
-  #entry(): EntryRef {
-    const place = { vault: this.#has("edits") ? this.#draw.pick(VAULTS) : "a" };
-    const owner =
-      this.#has("shares") && this.#draw.below(0.3) ? CREATOR : this.#account(this.#namespace());
-    return this.#draw.below(0.5)
-      ? { ...place, owner, kind: "secret", name: this.#draw.pick(NAMES) }
-      : { ...place, owner, kind: "file", name: this.#draw.pick(FILES) };
-  }
-
   #share(): PushCommand {
     const [namespace, name] = [this.#namespace(), this.#draw.pick(NAMES)];
     const vault = this.#has("edits") ? this.#draw.pick(VAULTS) : "a";
-    const owner = this.#draw.below(0.7) ? CREATOR : this.#account(namespace);
+    const owner = this.#draw.below(0.7) ? CREATOR : this.#specs.account(namespace);
     const kind = this.#draw.random();
     if (kind < 0.3) return { type: "write-entry", vault, owner, kind: "secret", name };
     if (kind < 0.45) return { type: "unshare-entry", vault, owner, name };
-    const to = this.#account(
+    const to = this.#specs.account(
       this.#draw.pick(NAMESPACES.filter((one) => owner === CREATOR || one !== namespace)),
     );
     return {
@@ -340,7 +246,7 @@ class PushCommandMaker {
     const [namespace, name] = [this.#namespace(), this.#draw.pick(PUSHES)];
     return [
       { type: "end-faults" },
-      this.#put(namespace, name, { deletionPolicy: "Delete", secret: { name: "source" } }),
+      this.#specs.put(namespace, name, { deletionPolicy: "Delete", secret: { name: "source" } }),
       { type: "set-key", namespace, name: "source", key: "one", change: "new" },
       this.#advance(Math.floor(this.#draw.random() * 120_000)),
       ...(this.#draw.below(0.5) ? [this.#command()] : []),
@@ -356,21 +262,56 @@ class PushCommandMaker {
       ...(this.#draw.below(0.5)
         ? [this.#advance(Math.floor(this.#draw.random() ** 2 * 30_000)), this.#command()]
         : []),
-      ...(this.#draw.below(0.2) ? [this.#put(namespace, name, { deletionPolicy: "Retain" })] : []),
+      ...(this.#draw.below(0.2)
+        ? [this.#specs.put(namespace, name, { deletionPolicy: "Retain" })]
+        : []),
       this.#advance(Math.floor(this.#draw.random() * 300_000)),
+    ];
+  }
+
+  /** A namespace is emptied in any order, and filled again. */
+  #disposal(): PushCommand[] {
+    const namespace = this.#namespace();
+    const pause = (): PushCommand => this.#advance(Math.floor(this.#draw.random() ** 3 * 400_000));
+    const deletions: PushCommand[] = [
+      ...CONNECTIONS.map((name): PushCommand => ({
+        type: "delete",
+        kind: "VaultConnection",
+        namespace,
+        name,
+      })),
+      ...SECRETS.map((name): PushCommand => ({ type: "delete-source", namespace, name })),
+      ...PUSHES.map((name): PushCommand => ({ type: "delete-push", namespace, name })),
+    ];
+    return [
+      { type: "end-faults" },
+      this.#specs.put(namespace, "push", { deletionPolicy: "Delete", secret: { name: "source" } }),
+      { type: "set-key", namespace, name: "source", key: "one", change: "new" },
+      this.#advance(60_000),
+      ...deletions
+        .map((one) => ({ one, at: this.#draw.random() }))
+        .toSorted((a, b) => a.at - b.at)
+        .flatMap(({ one }) => [one, pause()]),
+      ...(this.#draw.below(0.5) ? [this.#command()] : []),
+      pause(),
+      ...CONNECTIONS.map((name) => this.#specs.connect(namespace, name)),
+      { type: "set-key", namespace, name: "source", key: "one", change: "new" },
+      this.#specs.put(namespace, "push"),
     ];
   }
 
   /** Two VaultPushes have one entry, and the operator cannot see the older one after a restart. */
   #takeover(): PushCommand[] {
     const [older, younger] = this.#draw.below(0.5) ? NAMESPACES : NAMESPACES.toReversed();
-    const data = [{ secretKey: "one", remoteRef: { key: "p1", owner: this.#account(older) } }];
+    const data = [
+      { secretKey: "one", remoteRef: { key: "p1", owner: this.#specs.account(older) } },
+    ];
     const restart = [0, 1].flatMap((replica): PushCommand[] => [
       { type: "crash", replica },
       { type: "start", replica },
     ]);
     const put = (namespace: string, name: string): PushCommand =>
-      this.#put(namespace, name, {
+      this.#specs.put(namespace, name, {
         data,
         connectionRef: { name: "main" },
         secret: { name: "source" },
