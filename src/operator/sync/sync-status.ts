@@ -254,8 +254,11 @@ function targetStatus(
   };
 }
 
-const showsTarget = ({ target }: SyncStatus, { target: { kind, name } }: SyncResource): boolean =>
-  target?.kind === kind && target.name === name;
+/** Reports whether the target that was in sync last is the one that the spec requests. */
+export const showsTarget = (
+  { target }: SyncStatus,
+  { target: { kind, name } }: SyncResource,
+): boolean => target?.kind === kind && target.name === name;
 
 /**
  * Reports whether the content of this state of the target was verified for this generation of the

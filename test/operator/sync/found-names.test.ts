@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { valuesOf } from "../../lab/simulated/simulated-operator.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
@@ -210,6 +211,39 @@ test("a found secret is just gone if it disappears before it is merged", async (
   await scene.settle();
   expect(Object.keys(scene.target("app")?.data ?? {})).toEqual(["shop-b"]);
   expect(scene.condition("Ready")?.reason).toBe("Synced");
+});
+
+/** Makes the resource merge what its rule finds into the Secret `app`. */
+async function merge(scene: SimulatedWorld, dataFrom: readonly object[]): Promise<void> {
+  scene.server.create(SECRETS, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: "shop", name: "app" },
+  });
+  const target = { name: "app", creationPolicy: "Merge" };
+  scene.follow({}, { data: undefined, dataFrom, target });
+  await scene.settle();
+}
+
+describe("a rule whose next target is an object of a user", () => {
+  // Found by the simulation: the object seemed to have lost its annotations, because the status
+  // had a digest of the former target, and nothing was merged.
+  test("does not wait for a secret that is gone, as with any other next target", async () => {
+    await using scene = await finding(named("shop-a", "shop-b"), FIND);
+    expect(await list(scene, ...named("shop-b"))).toBe(
+      "shop-a=vault shop-a@1 shop-b=vault shop-b@1, SourceMissing",
+    );
+    await merge(scene, FIND);
+    expect(valuesOf(scene.target("app"))).toEqual({ "shop-b": "vault shop-b@1" });
+    expect(scene.outcome()).toBe("absent, Synced");
+  });
+
+  test("keeps the name that has a key among several", async () => {
+    await using scene = await finding(named("shop-one"), SUFFIX);
+    await list(scene, ...named("a-one", "shop-one"));
+    await merge(scene, SUFFIX);
+    expect(valuesOf(scene.target("app"))).toEqual({ one: "vault shop-one@1" });
+  });
 });
 
 describe("a secret that a stranger shares", () => {

@@ -1,7 +1,7 @@
 import { claimedNames, findItems, foundName } from "../../sync/find-items.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Find } from "../../sync/sync-resource.ts";
-import { reportedFinds, reportedName } from "../../sync/sync-status.ts";
+import { reportedFinds, reportedName, showsTarget } from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
@@ -31,11 +31,13 @@ export function findSources(input: Listed, state: TargetState): Observed | Ready
   const { source, resource, before, access, grant, snapshot } = input;
   if (resource.finds.length === 0) return { ...input, state, unmatched: [], unusable: [] };
   // An object that is handed over, or not merged into yet, has no annotations to lose.
-  const isLost =
+  const hasNoClaims =
     state.state === "owned" &&
     state.annotationsCorrupted &&
     state.adoption === undefined &&
     before.target?.digest !== undefined;
+  // Until another target is in sync, the status shows the former one: it says nothing about this one.
+  const isLost = hasNoClaims && showsTarget(before, resource);
   // Not because a stranger shares the name.
   const isListed = (name: string): boolean => source.isListed(snapshot, name, { trust: access });
   const found = findItems(resource, {
@@ -49,7 +51,7 @@ export function findSources(input: Listed, state: TargetState): Observed | Ready
       ...(isLost ? reportedFinds(before, find) : []),
     ],
     served: (key) =>
-      state.state === "owned" && !isLost
+      state.state === "owned" && !hasNoClaims
         ? foundName(state.synced.get(key))
         : reportedName(before, key),
   });
