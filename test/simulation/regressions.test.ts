@@ -8,6 +8,8 @@ import { accountOf, urlOf } from "./world.ts";
 const bothClocks = (ms: number): readonly Command[] =>
   [0, 1].map((replica) => ({ type: "skew", replica, ms }));
 
+const writing = (name: string): Command => ({ type: "write-secret", ...ENTRY, name });
+
 describe("the operator converges after what the simulation has found:", () => {
   // Lost statuses and targets: a write before the next renewal of the Lease was dropped instead of
   // repeated.
@@ -238,5 +240,51 @@ describe("the operator converges after what the simulation has found:", () => {
       rule({ whenMissing: "Delete" }),
     ];
     expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
+  // No bug: what a target keeps of secrets that no list of its connection lost was counted as lost.
+  describe("four secrets disappear that a resource deletes", () => {
+    const find = { dataFrom: [{ find: { name: { regexp: "^m" } } }], data: undefined };
+    const vanish: Command = { type: "vanish", vault: ENTRY.vault, prefix: "m" };
+    const deleting = [
+      resource("beta", { ...find, target: { whenMissing: "Delete" } }),
+      ...["m1", "m2", "m3", "m4"].map(writing),
+      advance(60_000),
+      vanish,
+    ];
+
+    test("while a target keeps one that disappeared before", async () => {
+      const kept = [
+        resource("alpha", find),
+        writing("m5"),
+        advance(60_000),
+        vanish,
+        advance(60_000),
+      ];
+      const commands = [connection(), ...kept, ...deleting];
+      expect(await runEpisode(1, commands)).toBeUndefined();
+    });
+
+    test("while a target keeps one that its connection does not list", async () => {
+      const spec = {
+        url: urlOf("a"),
+        email: accountOf("cluster"),
+        auth: { passwordSecretRef: { name: "login" } },
+        access: [{ namespaceSelector: { matchLabels: {} }, secrets: ["m1"] }],
+      };
+      const connectionRef = { kind: "ClusterVaultConnection", name: "main" };
+      const data = [{ secretKey: "k1", remoteRef: { key: "m1" } }];
+      const commands: Command[] = [
+        connection(),
+        { type: "put-cluster-connection", name: "main", spec },
+        writing("m1"),
+        resource("alpha", { data }),
+        advance(60_000),
+        resource("alpha", { data, connectionRef }),
+        advance(300_000),
+        ...deleting,
+      ];
+      expect(await runEpisode(1, commands)).toBeUndefined();
+    });
   });
 });

@@ -8,6 +8,7 @@ import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { belongsTo, targetObject } from "../expectations.ts";
 import type { Origin, Vanished } from "../simulated-vaults.ts";
 import { urlOf, Violation, type World } from "../world.ts";
+import type { ConnectionSpec } from "./spec-history.ts";
 import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
 import { contentOf, mergedInto, type TargetWrite } from "./target-write.ts";
 
@@ -86,10 +87,13 @@ export class BlastLimit {
   #vanish({ vault, prefix, spared }: Vanished): void {
     const { server, vaults, clock } = this.#world;
     const all = new Set<string>();
-    const followed = [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].filter(
-      (resource) => this.#vaultOf(resource, resource["spec"] as Spec) === urlOf(vault),
+    const followed = [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].flatMap(
+      (resource) => {
+        const used = this.#connectionOf(resource, resource["spec"] as Spec);
+        return used?.url === urlOf(vault) ? [{ resource, account: used.email }] : [];
+      },
     );
-    const lost = followed.flatMap((resource) => {
+    const lost = followed.flatMap(({ resource, account }) => {
       const spec = resource["spec"] as Spec;
       const { namespace, name } = resource.metadata;
       const connection = `${isOfCluster(spec) ? "" : namespace} ${spec.connectionRef.name}`;
@@ -103,8 +107,14 @@ export class BlastLimit {
       const origins = Object.values(isOwn ? contentOf(target) : {}).flatMap((base64) =>
         vaults.originsIn(base64),
       );
+      // A target may keep bytes of a secret that had gone before, or of one that the account of its
+      // connection never had: nothing disappears from a list then.
+      const listed = vaults.list(vault, account);
+      const isListed = (origin: Origin): boolean =>
+        listed.some((one) => one.key_name === origin.name && one.owner === origin.owner);
       const isLost = (origin: Origin): boolean =>
         origin.vault === vault &&
+        isListed(origin) &&
         origin.name.startsWith(prefix) &&
         origin.owner !== spared &&
         sources.has(origin.name) &&
@@ -125,8 +135,11 @@ export class BlastLimit {
     });
   }
 
-  /** Returns the URL of the vault that a resource follows now. */
-  #vaultOf({ metadata: { namespace } }: KubeObject, spec: Spec): string | undefined {
+  /** Returns the spec of the connection whose vault a resource follows now. */
+  #connectionOf(
+    { metadata: { namespace } }: KubeObject,
+    spec: Spec,
+  ): Pick<ConnectionSpec, "url" | "email"> | undefined {
     const { name } = spec.connectionRef;
     const { server } = this.#world;
     const connection = isOfCluster(spec)
@@ -136,6 +149,6 @@ export class BlastLimit {
       conditions?: readonly { type: string; status: string }[];
     };
     const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
-    return isReady && connection ? (connection["spec"] as { url: string }).url : undefined;
+    return isReady && connection ? (connection["spec"] as ConnectionSpec) : undefined;
   }
 }
