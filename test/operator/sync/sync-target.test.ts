@@ -3,6 +3,7 @@ import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { MANAGED_BY_LABEL } from "../../../src/operator/api/names.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { WATCH_LAG_MS } from "../../../src/operator/controllers/outcome/own-writes.ts";
+import { TARGET_WAIT_MS } from "../../../src/operator/controllers/sync/sync-result.ts";
 import { vaultFileKind } from "../../../src/operator/api/kinds.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
 
@@ -60,6 +61,21 @@ describe("a resource in sync", () => {
     await scene.settle();
     expect(scene.condition("Ready")?.reason).toBe("TargetImmutable");
   });
+});
+
+// Found by the simulation: the status named the content of the target until the next resync.
+test("a target that lost its label and cannot be written is missed soon after its deletion", async () => {
+  await using scene = await synced();
+  scene.server.patch(SECRETS, target, { metadata: { labels: { [MANAGED_BY_LABEL]: null } } });
+  scene.follow({}, { data: undefined, dataFrom: [{ extract: { key: "missing" } }] });
+  await scene.settle();
+  expect(scene.condition("Ready")?.message).toContain("existing content is kept");
+  scene.server.delete(SECRETS, target);
+  await scene.settle(TARGET_WAIT_MS);
+  expect(scene.condition("Ready")?.message).toContain("the Secret db is not created without it");
+  scene.takeRequests();
+  await scene.settle(2 * TARGET_WAIT_MS);
+  expect(scene.takeRequests()).toEqual([]);
 });
 
 describe("a new version", () => {

@@ -254,7 +254,7 @@ export class SyncReconciler {
   /** @returns the state of an object that has the name of the target, if it is the target */
   async #execute(planned: Planned): Promise<SyncResult | TargetState> {
     const { key, resource, before, memory, access, resolutions, decision, signal } = planned;
-    const { targets, writer, propagations, observer } = this.#options;
+    const { writer, propagations, observer } = this.#options;
     try {
       const result = await writer.apply(planned);
       const { report, next } = result;
@@ -269,13 +269,25 @@ export class SyncReconciler {
       else await removeGoneFromFormers(this.#options, planned);
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
       const isIdle = next.outcome === "done" && next.wait === undefined;
-      return !targets.isWatched(resource) && isIdle ? { report, next: waitFor("target") } : result;
+      return isIdle ? { report, next: this.#waitForTarget(planned, report) } : result;
     } catch (error) {
       if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(planned);
       if (isKubeError(error, "NamespaceTerminating"))
         return { report: undefined, next: waitFor("namespace") };
       throw error;
     }
+  }
+
+  /**
+   * Returns the wait for changes of the target that no watch shows. A target without the operator's
+   * label is one that could not be written, e.g. because a source is missing.
+   */
+  #waitForTarget({ resource, state }: Planned, { effect, verified }: Report): ReconcileResult {
+    const { targets } = this.#options;
+    if (!targets.isWatched(resource)) return waitFor("target");
+    const isLeft = state.state === "owned" && effect === "none" && verified === undefined;
+    const isHidden = isLeft && !isMerged(resource) && targets.metadata(resource) === undefined;
+    return isHidden ? waitFor("target", TARGET_WAIT_MS) : DONE;
   }
 
   /**
