@@ -213,22 +213,20 @@ test("a found secret is just gone if it disappears before it is merged", async (
   expect(scene.condition("Ready")?.reason).toBe("Synced");
 });
 
+const APP = { namespace: "shop", name: "app" };
+
 /** Makes the resource merge what its rule finds into the Secret `app`. */
 async function merge(scene: SimulatedWorld, dataFrom: readonly object[]): Promise<void> {
-  scene.server.create(SECRETS, {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { namespace: "shop", name: "app" },
-  });
+  scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: APP });
   const target = { name: "app", creationPolicy: "Merge" };
   scene.follow({}, { data: undefined, dataFrom, target });
   await scene.settle();
 }
 
-describe("a rule whose next target is an object of a user", () => {
+describe("a rule that merges into an object of a user", () => {
   // Found by the simulation: the object seemed to have lost its annotations, because the status
   // had a digest of the former target, and nothing was merged.
-  test("does not wait for a secret that is gone, as with any other next target", async () => {
+  test("does not wait for a secret that was gone before, as with any other next target", async () => {
     await using scene = await finding(named("shop-a", "shop-b"), FIND);
     expect(await list(scene, ...named("shop-b"))).toBe(
       "shop-a=vault shop-a@1 shop-b=vault shop-b@1, SourceMissing",
@@ -236,6 +234,29 @@ describe("a rule whose next target is an object of a user", () => {
     await merge(scene, FIND);
     expect(valuesOf(scene.target("app"))).toEqual({ "shop-b": "vault shop-b@1" });
     expect(scene.outcome()).toBe("absent, Synced");
+  });
+
+  // Found by the simulation: the annotations seemed to be lost, and nothing was merged.
+  test("does not wait for a secret that is gone when a user creates the object again", async () => {
+    await using scene = await finding(named("shop-a", "shop-b"), FIND);
+    await merge(scene, FIND);
+    expect(await list(scene, ...named("shop-b"))).toBe("absent, SourceMissing");
+    scene.server.delete(SECRETS, APP);
+    scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: APP });
+    await scene.settle(60_000);
+    expect(valuesOf(scene.target("app"))).toEqual({ "shop-b": "vault shop-b@1" });
+    expect(scene.outcome()).toBe("absent, Synced");
+  });
+
+  test("keeps the key of a secret that is gone when a tool drops the annotation", async () => {
+    await using scene = await finding(named("shop-a", "shop-b"), FIND);
+    await merge(scene, FIND);
+    await list(scene, ...named("shop-b"));
+    const annotations = { "merge.vaultsync.dev/vaultsecret.db": null };
+    scene.server.patch(SECRETS, APP, { metadata: { annotations } });
+    await scene.settle(60_000);
+    expect(Object.keys(scene.target("app")?.data ?? {})).toEqual(["shop-a", "shop-b"]);
+    expect(scene.condition("Ready")?.reason).toBe("SourceMissing");
   });
 
   test("keeps the name that has a key among several", async () => {

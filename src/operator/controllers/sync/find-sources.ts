@@ -1,6 +1,6 @@
 import { claimedNames, findItems, foundName } from "../../sync/find-items.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
-import type { Find } from "../../sync/sync-resource.ts";
+import { type Find, isMerged } from "../../sync/sync-resource.ts";
 import { reportedFinds, reportedName, showsTarget } from "../../sync/sync-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
@@ -23,6 +23,28 @@ export function isCovered({
 }
 
 /**
+ * Reports whether only the status says what the resource had: an object that is handed over, or
+ * that nothing was merged into so far, has nothing of it.
+ */
+const hasNoClaims = ({ before }: Listed, state: TargetState): boolean =>
+  state.state === "owned" &&
+  state.annotationsCorrupted &&
+  state.adoption === undefined &&
+  before.target?.digest !== undefined;
+
+/**
+ * Reports whether a tool removed the annotations of the target that the status shows. Until another
+ * target is in sync, that is the former one. An object without both marks of a resource that merges
+ * into it has nothing of that resource: a user created it again.
+ */
+function lostClaims(input: Listed, state: TargetState): boolean {
+  const { resource, before } = input;
+  if (state.state !== "owned" || !hasNoClaims(input, state)) return false;
+  const isNew = isMerged(resource) && !state.hasMetadata && state.content === undefined;
+  return showsTarget(before, resource) && !isNew;
+}
+
+/**
  * Adds the entries that rules find to the items of a resource, among those that its namespace may
  * read. Returns the condition instead if one of them may not be read any more, or if they are too
  * many.
@@ -30,14 +52,7 @@ export function isCovered({
 export function findSources(input: Listed, state: TargetState): Observed | ReadyCondition {
   const { source, resource, before, access, grant, snapshot } = input;
   if (resource.finds.length === 0) return { ...input, state, unmatched: [], unusable: [] };
-  // An object that is handed over, or not merged into yet, has no annotations to lose.
-  const hasNoClaims =
-    state.state === "owned" &&
-    state.annotationsCorrupted &&
-    state.adoption === undefined &&
-    before.target?.digest !== undefined;
-  // Until another target is in sync, the status shows the former one: it says nothing about this one.
-  const isLost = hasNoClaims && showsTarget(before, resource);
+  const isLost = lostClaims(input, state);
   // Not because a stranger shares the name.
   const isListed = (name: string): boolean => source.isListed(snapshot, name, { trust: access });
   const found = findItems(resource, {
@@ -51,7 +66,7 @@ export function findSources(input: Listed, state: TargetState): Observed | Ready
       ...(isLost ? reportedFinds(before, find) : []),
     ],
     served: (key) =>
-      state.state === "owned" && !hasNoClaims
+      state.state === "owned" && !hasNoClaims(input, state)
         ? foundName(state.synced.get(key))
         : reportedName(before, key),
   });
