@@ -42,6 +42,11 @@ const PROOF_STEPS = 3;
  */
 const QUIET_MS = { usual: 120_000, long: 600_000, seedsPerLong: 5 };
 
+/** Size in bytes of a cache that may not keep the values of all resources. */
+const SMALL_CACHE_BYTES = 2_000;
+/** Time in ms after which a resource tries again to merge keys that belong to others. */
+const CONFLICT_MS = 30_000;
+
 /** Highest number of connections of a namespace. */
 const CONNECTION_NAMES = 3;
 
@@ -75,7 +80,7 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
     world.rights.wasUnwatched(namespace, 0),
   ).length;
   const connections = allConnections(world).length + unwatched * CONNECTION_NAMES;
-  const most = connections * 2 * (quietMs / 5_000 + 4) * 1.3;
+  const most = connections * 2 * (quietMs / 5_000 + 4) * 1.3 + readsOfConflicts(world, quietMs);
   if (world.vaultRequests - requests > most)
     throw new Violation(
       "I9",
@@ -120,6 +125,31 @@ const unseenConflicts = (world: World): number =>
     const isOther = target !== undefined && !belongsTo(object, target);
     return isOther && findCondition(conditions, "Ready")?.reason !== "TargetConflict";
   }).length;
+
+/**
+ * Returns the most reads of values by resources whose keys belong to others in the object that they
+ * merge into. They try again every 30 s and at a resync; with a small cache they read all values
+ * again.
+ */
+function readsOfConflicts({ server, replicas }: World, quietMs: number): number {
+  const { valueCacheBytes, resync } = replicas.config;
+  if (valueCacheBytes > SMALL_CACHE_BYTES) return 0;
+  const attempts = 1 + quietMs / CONFLICT_MS + (resync === 0 ? 0 : quietMs / resync);
+  const sources = [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].flatMap(
+    ({ spec, status }) => {
+      const { conditions, items = [] } = (status ?? {}) as {
+        readonly conditions?: [];
+        readonly items?: readonly { readonly key?: string; readonly filename?: string }[];
+      };
+      const isConflict = findCondition(conditions, "Ready")?.reason === "TargetConflict";
+      const isMerge = (spec as Spec).target?.creationPolicy === "Merge";
+      return isConflict && isMerge
+        ? [...new Set(items.map(({ filename, key }) => filename ?? key))]
+        : [];
+    },
+  );
+  return sources.length * attempts;
+}
 
 /** Reports whether an object of a resource has lost the label. */
 const lacksLabel = ({ metadata: { labels, ownerReferences = [] } }: KubeObject): boolean =>

@@ -52,6 +52,24 @@ describe("the operator converges with", () => {
     }
   });
 
+  // No bug: without a cache, each attempt to merge a key of another resource reads the values.
+  test("two resources that merge the same key, and no cache of values", async () => {
+    const target = { name: "other", creationPolicy: "Merge" };
+    const names = ["s1", "s2", "s3", "m1", "m2", "m3", "m4", "m5", "m6"];
+    const data = names.map((key) => ({ secretKey: key === "s2" ? "k1" : key, remoteRef: { key } }));
+    const commands: Command[] = [
+      configure({ valueCacheBytes: 0, resync: 60_000 }),
+      ...restart,
+      { type: "add-foreign", kind: "Secret", namespace: NAMESPACE, name: "other", how: 3 },
+      connection(),
+      ...names.map((name): Command => ({ ...write, name })),
+      resource("alpha", { target }),
+      advance(60_000),
+      resource("beta", { data, target }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
   test.each([15_000, 30_000])("a proxy that ends every request after %i ms", async (cutMs) => {
     for (const how of ["504", "reset"] as const) {
       const commands: Command[] = [
