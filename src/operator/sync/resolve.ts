@@ -124,6 +124,8 @@ export type Resolution =
       readonly provenInMs?: number | undefined;
       /** Listed, but without the metadata that the rule which found it requests. */
       readonly isListed?: boolean | undefined;
+      /** Deadline of that entry. */
+      readonly deleteAt?: number | undefined;
       /** A stranger's entry of the name is listed: it is reported when the key is gone. */
       readonly namesake?: Pick<Candidate, "owner"> | undefined;
       readonly ofOwner?: string | undefined;
@@ -335,9 +337,9 @@ function resolveGone(
   remembered: Remembered,
   now: number,
 ): Resolution {
-  const { deleteAt, missingSince, held } = remembered;
+  const { deleteAt, missingSince, held, isListed } = remembered;
   const isOverdue = now - missingSince >= REMOVAL_WAIT_MS;
-  if (deleteAt === undefined || deleteAt > missingSince || deleteAt > now)
+  if (isListed === true || deleteAt === undefined || deleteAt > missingSince || deleteAt > now)
     return resolveMissing(resource, item, remembered, isOverdue);
   const isAbsent = !hasBytes(remembered);
   const isDeleted = resource.whenRemoved === "Delete" || item.isOptional === true;
@@ -371,7 +373,8 @@ function resolveMissing(
   const isOptional = item.isOptional === true;
   const isAbsent = !hasBytes(remembered);
   if (isOptional && isAbsent) return { state: "missing", item, deletion: "due", isAbsent };
-  const missing = { state: "missing", item, isListed, ofOwner, list, near } as const;
+  const deleteAt = isListed === true ? remembered.deleteAt : undefined;
+  const missing = { state: "missing", item, isListed, deleteAt, ofOwner, list, near } as const;
   if (resource.whenMissing === "Retain" && !isOptional) return missing;
   if (held === true) return { ...missing, deletion: "held" };
   return provenInMs > 0

@@ -3,7 +3,7 @@ import { type Remembered, type Resolution, resolveItem } from "../../sync/resolv
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import { earlierItem, isForced } from "../../sync/sync-status.ts";
-import { namedOwners } from "../../api/received-secrets.ts";
+import { hasOwner, namedOwners } from "../../api/received-secrets.ts";
 import {
   entryIds,
   isFromVault,
@@ -54,7 +54,6 @@ function rememberedOf(
   const owner = ownerOfBytes(input, item, synced);
   const isFound = hasEntry(input, item, { owner, find: item.foundBy });
   const isListed = !isFound && hasEntry(input, item, { owner });
-  const isOther = isListed || isOfOtherOwner(input, item, synced);
   return {
     synced,
     served,
@@ -62,7 +61,11 @@ function rememberedOf(
     refreshInMs: refreshInMs(input),
     sameName: synced !== undefined && isOfName(input, item, synced),
     isOfOtherVault: synced !== undefined && !isFromVault(synced, access.vault),
-    deleteAt: isOther ? undefined : knownDeadline(input, listed, item),
+    deleteAt: isListed
+      ? listedDeadline(input, item, owner)
+      : isOfOtherOwner(input, item, synced)
+        ? undefined
+        : knownDeadline(input, listed, item),
     missingSince: snapshot.missingSince(item.source, owner),
     isListed,
     isGone: owner !== undefined && !isFound,
@@ -123,6 +126,19 @@ function knownDeadline(
     before.connection === access.id &&
     findCondition(before.conditions, "Ready")?.reason !== "Suspended";
   return isFollowed ? earlierItem(before, item)?.deleteAt : undefined;
+}
+
+/**
+ * Returns the deadline of the owner's entry that the list has without the metadata of its rule: it
+ * is the last one that is known when the entry is gone.
+ */
+function listedDeadline(
+  { source, snapshot, access }: Observed,
+  item: SyncItem,
+  owner: string | undefined,
+): number | undefined {
+  const entries = source.candidates(snapshot, { ...item, foundBy: undefined }, access);
+  return entries.find((entry) => hasOwner(entry, owner))?.deleteAt;
 }
 
 /** Reports whether the list has an entry of the name of an item. */

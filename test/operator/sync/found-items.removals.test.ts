@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
+
+const prod = { environment_type: "prod" };
+const A = { name: "a", metadata: prod };
+const BOTH = "a=vault a@1 b=vault b@1, SourceMissing";
+
+/**
+ * Starts an operator whose rule finds the secrets `a` and `b` by their metadata. Then `b` gets a
+ * version without it, and another deadline.
+ */
+async function withoutMetadata(
+  target: object,
+  deadlines: { readonly beforeMs: number; readonly afterMs: number },
+): Promise<SimulatedWorld> {
+  const b = { name: "b", metadata: prod };
+  const scene = await SimulatedWorld.following(
+    [A, b],
+    {},
+    { data: undefined, target, dataFrom: [{ find: { metadata: prod } }] },
+  );
+  const start = scene.clock.now();
+  scene.vault().lists(A, { ...b, deleteAt: start + deadlines.beforeMs });
+  await scene.settle(10_000);
+  scene
+    .vault()
+    .lists(A, { name: "b", metadata: {}, version: 2, deleteAt: start + deadlines.afterMs });
+  await scene.settle(10_000);
+  expect(scene.outcome()).toBe(BOTH);
+  return scene;
+}
+
+// Found by the simulation: the deadline of an entry that its rule does not find any more was
+// forgotten, and its bytes stayed.
+describe("a found secret that lost its metadata", () => {
+  const DEADLINES = { beforeMs: 600_000, afterMs: 180_000 };
+
+  test.each([false, true])(
+    "leaves the target at its deadline, after a restart: %s",
+    async (late) => {
+      await using scene = await withoutMetadata({}, DEADLINES);
+      if (late) await scene.replace();
+      await scene.settle(150_000);
+      expect(scene.outcome()).toBe(BOTH);
+      await scene.settle(20_000);
+      scene.vault().lists(A);
+      await scene.settle(10_000);
+      expect(scene.outcome()).toBe("a=vault a@1, SourceRemoved");
+    },
+  );
+
+  test("stays after its deadline with whenRemoved: Retain", async () => {
+    await using scene = await withoutMetadata({ whenRemoved: "Retain" }, DEADLINES);
+    await scene.settle(170_000);
+    scene.vault().lists(A);
+    await scene.settle(10_000);
+    expect(scene.outcome()).toBe("a=vault a@1 b=vault b@1, SourceRemoved");
+  });
+
+  test("stays if it disappears after a former deadline and before the present one", async () => {
+    await using scene = await withoutMetadata({}, { beforeMs: 60_000, afterMs: 600_000 });
+    await scene.settle(120_000);
+    expect(scene.outcome()).toBe(BOTH);
+    scene.vault().lists(A);
+    await scene.settle(600_000);
+    expect(scene.outcome()).toBe(BOTH);
+  });
+});
