@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ADOPT_ANNOTATION } from "../../src/operator/api/names.ts";
+import { ADOPT_ANNOTATION, HOLD_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { Command } from "./commands.ts";
 import { advance, connection, ENTRY, NAMESPACE, resource, SYNCED } from "./scenes.ts";
 import { runEpisode } from "./simulate.ts";
@@ -159,6 +159,27 @@ describe("the operator converges after what the simulation has found:", () => {
       { type: "write-secret", ...ENTRY, name: "s2", metadata },
       resource("alpha", former),
       advance(60_000),
+      resource("alpha", { data: undefined, dataFrom: [{ find }] }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
+  // No bug: the held version was expected to have the metadata of the latest one.
+  test("a hold names a version that was written without the metadata of its rule", async () => {
+    const metadata = { environment_type: "prod" };
+    const find = { name: { regexp: "^s" }, metadata };
+    const commands: Command[] = [
+      connection(),
+      { type: "write-secret", ...ENTRY },
+      { type: "write-secret", ...ENTRY, metadata },
+      resource("alpha", { data: undefined, dataFrom: [{ find }], suspend: true }),
+      {
+        type: "annotate",
+        kind: "VaultSecret",
+        namespace: NAMESPACE,
+        name: "alpha",
+        annotations: { [HOLD_ANNOTATION]: JSON.stringify({ versions: { s1: 1 } }) },
+      },
       resource("alpha", { data: undefined, dataFrom: [{ find }] }),
     ];
     expect(await runEpisode(1, commands)).toBeUndefined();

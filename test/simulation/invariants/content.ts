@@ -1,6 +1,7 @@
 import { accountOf, CLUSTER_ACCOUNT, CREATOR, Violation } from "../world.ts";
+import type { Origin } from "../simulated-vaults.ts";
 import { hasMetadata } from "./removals.ts";
-import { type Output, outputsOf, type Spec } from "./spec-items.ts";
+import { type Item, type Output, outputsOf, type Spec } from "./spec-items.ts";
 import {
   claimedVersions,
   isReaddressed,
@@ -31,6 +32,15 @@ function isCopied(
   const isNew = isMerge && !mergedInto(before).has(owner);
   return isNew && isTampered && ids.every((id) => edited[id] === versions[id]);
 }
+
+/**
+ * Reports whether the rule of an item, if it has one, finds these bytes. A list shows the metadata of
+ * the latest version: a hold also names versions that were written without it.
+ */
+const isMatched = ({ metadata, version }: Item, origin: Origin): boolean =>
+  metadata === undefined ||
+  hasMetadata(origin, metadata) ||
+  (version !== "latest" && origin.versions.has(version));
 
 /**
  * Every key has the bytes that the vault holds, or held, for the version that the annotation claims
@@ -65,9 +75,7 @@ export function checkContent(write: TargetWrite): void {
           "I2",
           `${name}: key ${key} has bytes of another part of ${origin.name}`,
         );
-      const isUnmatched = ofSource.every(
-        ({ metadata }) => metadata !== undefined && !hasMetadata(origin, metadata),
-      );
+      const isUnmatched = ofSource.every((item) => !isMatched(item, origin));
       if (isUnmatched && !rendersKey && was[key] !== base64)
         throw new Violation(
           "I2",
