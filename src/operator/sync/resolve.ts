@@ -124,7 +124,7 @@ export type Resolution =
       readonly provenInMs?: number | undefined;
       /** Listed, but without the metadata that the rule which found it requests. */
       readonly isListed?: boolean | undefined;
-      /** Deadline of that entry. */
+      /** Deadline of that entry, if the key is removed then. */
       readonly deleteAt?: number | undefined;
       /** A stranger's entry of the name is listed: it is reported when the key is gone. */
       readonly namesake?: Pick<Candidate, "owner"> | undefined;
@@ -373,7 +373,9 @@ function resolveMissing(
   const isOptional = item.isOptional === true;
   const isAbsent = !hasBytes(remembered);
   if (isOptional && isAbsent) return { state: "missing", item, deletion: "due", isAbsent };
-  const deleteAt = isListed === true ? remembered.deleteAt : undefined;
+  // Without an effect, it would say that the key is not removed when the entry is missing.
+  const hasDeadline = isListed === true && resource.whenRemoved === "Delete";
+  const deleteAt = hasDeadline ? remembered.deleteAt : undefined;
   const missing = { state: "missing", item, isListed, deleteAt, ofOwner, list, near } as const;
   if (resource.whenMissing === "Retain" && !isOptional) return missing;
   if (held === true) return { ...missing, deletion: "held" };
