@@ -13,7 +13,7 @@ import { formatTimestamp } from "./timestamp.ts";
 import { attemptStatus } from "./attempt-status.ts";
 import { isDropped } from "./decide.ts";
 import type { Report } from "./report.ts";
-import { deadlineOf, type Resolution } from "./resolve.ts";
+import { type Candidate, deadlineOf, type Resolution } from "./resolve.ts";
 import { rewriteKey } from "./rewrite-key.ts";
 import type { Find, SyncItem, SyncResource } from "./sync-resource.ts";
 
@@ -171,8 +171,10 @@ function lastVersion(
 /** Returns the other account that created the source, or that created it when it was served. */
 function ownerOf(before: SyncStatus, resolution: Resolution): string | undefined {
   if (resolution.state !== "found") return earlierItem(before, resolution.item)?.owner;
-  return resolution.candidate.own ? undefined : resolution.candidate.owner;
+  return otherOwner(resolution.candidate);
 }
+
+const otherOwner = ({ own, owner }: Candidate): string | undefined => (own ? undefined : owner);
 
 function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resolution): ItemStatus {
   const { id, source } = resolution.item;
@@ -184,9 +186,13 @@ function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resoluti
     expiresAt: formatTimestamp(candidate?.expiresAt),
     deleteAt: formatTimestamp(deadlineOf(resolution)),
   });
-  return input.resource.kind === "VaultSecret"
-    ? { secretKey: id, key: source, ...defined({ owner: ownerOf(before, resolution) }), ...facts }
-    : { key: id, filename: source, ...facts };
+  if (input.resource.kind === "VaultFile") return { key: id, filename: source, ...facts };
+  // Without bytes, the deadline is of the entry that lacks the version.
+  const owner =
+    resolution.state === "no-version" && !isInTarget({ secretKey: id, key: source, ...facts })
+      ? otherOwner(resolution.candidate)
+      : ownerOf(before, resolution);
+  return { secretKey: id, key: source, ...defined({ owner }), ...facts };
 }
 
 /**

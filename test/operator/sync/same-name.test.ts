@@ -314,3 +314,63 @@ describe("many secrets that are gone together while a stranger shares others of 
     expect(keys(world)).toEqual(names.slice(1));
   });
 });
+
+// Found by the simulation: the deadline in the status, of a secret that no target had bytes of, made
+// the next reconcile name an owner, and the one after it did not.
+describe("the source of a target that was never created", () => {
+  const HOUR = 3_600_000;
+  const PINNED = { two: { key: "b", version: 9 } };
+
+  /** The vault lists these secrets, and the connection trusts `DBA`. */
+  async function waiting(listed: (deadline: number) => Listed): Promise<SimulatedWorld> {
+    const world = await SimulatedWorld.shop();
+    world.connect("vault", { trustedOwners: [DBA] });
+    world.vault().lists(listed(world.clock.now() + 2 * HOUR));
+    world.follow(PINNED);
+    await world.settle();
+    expect(world.outcome()).toBe("absent, VersionNotFound");
+    return world;
+  }
+
+  /** Returns the messages of the condition, now and an hour later. */
+  async function messages(world: SimulatedWorld): Promise<string[]> {
+    await world.settle();
+    const now = message(world);
+    await world.settle(HOUR);
+    return [...new Set([now, message(world)])];
+  }
+
+  test("is reported as not trusted when the connection does not trust it any more", async () => {
+    await using world = await waiting((deleteAt) => from(DBA, "b", { deleteAt }));
+    world.connect("vault");
+    expect(await messages(world)).toEqual([
+      expect.stringContaining(`b is shared by ${DBA}, whom neither remoteRef.owner nor`),
+    ]);
+  });
+
+  test("is reported as a stranger's when the own one is gone before its deadline", async () => {
+    await using world = await waiting((deleteAt) => own("b", { deleteAt }));
+    world.vault().lists(from(EVE, "b"));
+    expect(await messages(world)).toEqual([
+      expect.stringContaining(`b is shared by ${EVE}, whom neither remoteRef.owner nor`),
+    ]);
+  });
+
+  test("is reported as a stranger's when the connection lists another vault", async () => {
+    await using world = await waiting((deleteAt) => own("b", { deleteAt }));
+    world.vault("other").lists(from(EVE, "b"));
+    world.connect("vault", { url: "https://other.example.com" });
+    expect(await messages(world)).toEqual([
+      expect.stringContaining(`b is shared by ${EVE}, whom neither remoteRef.owner nor`),
+    ]);
+  });
+
+  test("is removed at its deadline, although a stranger shares one of its name", async () => {
+    await using world = await waiting((deleteAt) => from(DBA, "b", { deleteAt }));
+    await world.settle(2 * HOUR);
+    world.vault().lists(from(EVE, "b"));
+    expect(await messages(world)).toEqual([
+      expect.stringContaining("b was removed by the vault at its delete_time"),
+    ]);
+  });
+});

@@ -92,11 +92,12 @@ function ownerOfBytes(
   synced: SyncedKey | undefined,
 ): string | undefined {
   if (item.owner !== undefined) return item.owner;
+  const { access, before, now } = input;
   if (synced === undefined) {
-    const isRemoved = earlierItem(input.before, item)?.deleteAt !== undefined;
+    const { deleteAt = Infinity } = earlierItem(before, item) ?? {};
+    const isRemoved = before.connection === access.id && deleteAt <= now;
     return isRemoved ? lastOwner(input, item) : undefined;
   }
-  const { access } = input;
   if (!isFromVault(synced, access.vault)) return lastOwner(input, item);
   return [lastOwner(input, item), ...namedOwners(access)].find((owner) =>
     entryIds(access.vault, item.source, owner).includes(synced.source),
