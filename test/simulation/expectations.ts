@@ -145,8 +145,9 @@ function outcome(
     item.key in present || spec.target?.template !== undefined;
   if (existing && found.some((one) => one.base64 === undefined && mayBeKept(one)))
     return "anything";
-  const needed = resolved.filter(({ item, base64, isListed }) => {
-    if (item.absence === "found") return base64 !== undefined;
+  const needed = resolved.filter(({ item, base64, isListed, lacksVersion }) => {
+    // A hold also names versions that do not exist, of names that a rule finds.
+    if (item.absence === "found") return base64 !== undefined || lacksVersion === true;
     return base64 !== undefined || isListed === true || item.absence !== "optional";
   });
   const content = expectedContent(world, spec, needed);
@@ -300,6 +301,8 @@ export interface Resolved {
   readonly base64?: string;
   readonly irregular: boolean;
   readonly isListed?: boolean;
+  /** The source is there, without the version that the item requests. */
+  readonly lacksVersion?: boolean;
 }
 
 /** Returns what an item must be read from. */
@@ -346,11 +349,9 @@ function bytesOf(
   owner: string,
   { source, version }: Item,
   latest: number | undefined,
-): { readonly base64?: string } {
+): Pick<Resolved, "base64" | "lacksVersion"> {
+  if (latest === undefined) return {};
   const number = version === "latest" ? latest : version;
-  const bytes =
-    latest === undefined || number === undefined
-      ? undefined
-      : world.vaults.vault(vault).bytesOf(kind, owner, source, number);
-  return bytes ? { base64: Buffer.from(bytes).toString("base64") } : {};
+  const bytes = world.vaults.vault(vault).bytesOf(kind, owner, source, number);
+  return bytes ? { base64: Buffer.from(bytes).toString("base64") } : { lacksVersion: true };
 }

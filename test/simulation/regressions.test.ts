@@ -185,6 +185,32 @@ describe("the operator converges after what the simulation has found:", () => {
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
 
+  // No bug: the key that is taken was expected to be reported.
+  test("a rule finds a held version that does not exist, and a name whose key is taken", async () => {
+    const spec = {
+      connectionRef: { name: "main" },
+      files: [{ filename: "f1" }],
+      filesFrom: [{ find: { filename: { regexp: "^f" } } }],
+      target: { kind: "ConfigMap" },
+    };
+    const file: Command = {
+      type: "upload-file",
+      vault: ENTRY.vault,
+      owner: ENTRY.owner,
+      name: "f1",
+    };
+    const alpha = { kind: "VaultFile", namespace: NAMESPACE, name: "alpha" } as const;
+    const hold = JSON.stringify({ versions: { f1: 1, f2: 3 } });
+    const commands: Command[] = [
+      connection(),
+      file,
+      { ...file, name: "f2" },
+      { type: "put", ...alpha, spec },
+      { type: "annotate", ...alpha, annotations: { [HOLD_ANNOTATION]: hold } },
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
   // No bug: the key was expected to be omitted. It has the own secret, or whatever the rule finds.
   test("an edited rule finds only a received secret of the name of the own one that was served", async () => {
     const metadata = { environment_type: "prod" };
