@@ -13,8 +13,16 @@ const failures: readonly Failure[] = [
   { kind: "Unavailable", reason: "ECONNRESET" },
   { kind: "Unavailable", status: 500 },
   { kind: "TooManyRequests", status: 429, retryAfterMs: 1_000 },
+  { kind: "Unauthorized", status: 401 },
+  { kind: "Forbidden", status: 403 },
 ];
-const flags: readonly OperatorFlags[] = [{ leaderElect: false }, {}, { shards: 3 }];
+const flags: readonly OperatorFlags[] = [
+  { leaderElect: false },
+  {},
+  { shards: 3 },
+  { namespaces: ["shop"] },
+  { targetWatch: "off" },
+];
 
 /**
  * Starts an operator. Whether a request fails depends on its number among the requests of its verb
