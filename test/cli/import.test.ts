@@ -151,6 +151,14 @@ test.each([
     "  target: { template: { mergePolicy: Merge } }",
     /^7: spec\.target\.template\.mergePolicy: has no counterpart/u,
   ],
+  [
+    "  target: { manifest: { apiVersion: v1, kind: ConfigMap } }",
+    /^7: spec\.target\.manifest: has no counterpart/u,
+  ],
+  [
+    "  dataFrom: [{ extract: { key: config, property: app } }]",
+    /^7: spec\.dataFrom\[0\]\.extract\.property: has no counterpart/u,
+  ],
   ["  somethingNew: 1", /^7: spec\.somethingNew: has no counterpart/u],
 ])(
   "%j is reported with its line, and the resource is suspended and not handed over",
@@ -237,6 +245,20 @@ test.each([
   );
   expect(code).toBe(3);
   expect(problems).toEqual([expect.stringMatching(message)]);
+});
+
+test("a key of another store is incomplete: this one may have another secret of its name", async () => {
+  const { code, object, problems, adopt } = await convert(
+    ...header,
+    ...store,
+    `${entry.join("\n")} }`,
+    "      sourceRef: { storeRef: { name: other } }",
+  );
+  expect([code, object]).toMatchObject([3, { spec: { suspend: true } }]);
+  expect(problems).toEqual([
+    expect.stringMatching(/^11: spec\.data\[0\]\.sourceRef: has no counterpart/u),
+  ]);
+  expect(adopt).toBe("");
 });
 
 test("an ExternalSecret without a source is reported, and a generator is", async () => {
