@@ -12,6 +12,9 @@ const KEPT_KINDS = new Set([
   "ValidatingAdmissionPolicyBinding",
 ]);
 
+/** The roles of users stay: docs/gitops.md. */
+const USER_ROLES = "deploy/chart/files/cluster/user-roles.yaml";
+
 const root = join(import.meta.dirname, "..", "..");
 const manifest = z.object({
   kind: z.string(),
@@ -31,7 +34,7 @@ async function objects() {
     if (/\/(templates|identity)\/|values/u.test(path)) continue;
     for (const document of parseAllDocuments(await readFile(join(root, path), "utf8"))) {
       const { success, data } = manifest.safeParse(document.toJS());
-      if (!success || !KEPT_KINDS.has(data.kind)) continue;
+      if (!success || !(KEPT_KINDS.has(data.kind) || path === USER_ROLES)) continue;
       found.push({
         name: `${path}: ${data.kind}/${data.metadata.name}`,
         annotations: data.metadata.annotations ?? {},
@@ -43,8 +46,8 @@ async function objects() {
 
 test("Flux and Argo CD neither prune nor delete what protects the targets", async () => {
   const found = await objects();
-  // Five CRDs, five policies with their bindings and two namespaces.
-  expect(found).toHaveLength(17);
+  // Five CRDs, five policies with their bindings, two namespaces and three roles of users.
+  expect(found).toHaveLength(20);
   const unprotected = found.filter(
     ({ annotations }) =>
       annotations["kustomize.toolkit.fluxcd.io/prune"] !== "disabled" ||
