@@ -1,6 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Redacted } from "../../lib/redacted.ts";
-import { bytesDigest, readContent, utf8Text } from "../sync/content.ts";
+import { utf8Text } from "../lib/utf8-text.ts";
+import { bytesDigest, readContent } from "../sync/content.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import type { PushItem } from "./push-resource.ts";
 

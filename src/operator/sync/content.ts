@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import type { Redacted } from "../../lib/redacted.ts";
 import type { TargetKind } from "./sync-resource.ts";
 import { formatSource, type SyncedKey } from "./target.ts";
+import { utf8Text } from "../lib/utf8-text.ts";
 
 /** The bytes of a target by key. */
 export type Content = ReadonlyMap<string, Uint8Array>;
@@ -79,18 +80,6 @@ export function contentDigest(
     add(formatSource(claim));
   }
   return hmac.digest("base64url");
-}
-
-/** Keeps a byte order mark: it is part of the content. */
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** Returns the text that the bytes encode; `undefined` if they are not UTF-8. */
-export function utf8Text(bytes: Uint8Array): string | undefined {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 const base64 = (bytes: Uint8Array): string =>

@@ -1,6 +1,7 @@
 import { certificatesIn, pemBlocks, privateKeyIn } from "../template/keystores/pem.ts";
 import { TemplateFault } from "../template/template-fault.ts";
 import { isObject } from "../../lib/is-object.ts";
+import { utf8Text } from "../lib/utf8-text.ts";
 import type { Content } from "./content.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 import type { SyncResource } from "./sync-resource.ts";
@@ -10,8 +11,6 @@ type TextOf = (key: string) => string;
 
 /** A problem of the content of a Secret. The message never contains a part of it. */
 class ShapeError extends Error {}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Returns what `read` returns, and names the key in what it throws. */
 function reading<T>(key: string, read: () => T): T {
@@ -115,11 +114,9 @@ export function shapeProblem(
   content: Content,
 ): ReadyCondition | undefined {
   const text = (key: string): string => {
-    try {
-      return utf8.decode(content.get(key));
-    } catch {
-      throw new ShapeError(`${key}: expected UTF-8 text`);
-    }
+    const decoded = utf8Text(content.get(key) ?? new Uint8Array());
+    if (decoded === undefined) throw new ShapeError(`${key}: expected UTF-8 text`);
+    return decoded;
   };
   try {
     checks.get(target.type ?? "")?.(text, new Set(content.keys()));

@@ -4,7 +4,7 @@ import { parseValidFor, type ValueContract } from "../api/value-contract.ts";
 import { LinearRegExp, linearRegExp } from "../lib/linear-regexp.ts";
 import { certificatesIn, pemBlocks } from "../template/keystores/pem.ts";
 import { TemplateFault } from "../template/template-fault.ts";
-import { utf8Text } from "./content.ts";
+import { utf8Text } from "../lib/utf8-text.ts";
 import { decodeBase64 } from "./transform.ts";
 
 /** Bytes that a target is to have, and the time in milliseconds at which that is decided. */

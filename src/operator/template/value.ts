@@ -1,7 +1,5 @@
+import { utf8Text } from "../lib/utf8-text.ts";
 import { TemplateFault } from "./template-fault.ts";
-
-/** Keeps a byte order mark: it is part of the content. */
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
  * Bytes that a template handles: a variable, a literal, or the result of a function. Has no
@@ -45,12 +43,10 @@ export class Value {
   }
 
   #decode(): string {
-    try {
-      return utf8.decode(this.#bytes);
-    } catch {
-      throw new TemplateFault(
-        `${this.label} is not UTF-8 text: apply base64 to it, or let it be everything that the template contains`,
-      );
-    }
+    const text = utf8Text(this.#bytes);
+    if (text !== undefined) return text;
+    throw new TemplateFault(
+      `${this.label} is not UTF-8 text: apply base64 to it, or let it be everything that the template contains`,
+    );
   }
 }

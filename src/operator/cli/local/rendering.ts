@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
-import { byKey, renderContent, utf8Text } from "../../sync/content.ts";
+import { utf8Text } from "../../lib/utf8-text.ts";
+import { byKey, renderContent } from "../../sync/content.ts";
 import { isMerged } from "../../sync/sync-resource.ts";
 import type { LocalTarget } from "./local-targets.ts";
 import type { Variables } from "./variables.ts";

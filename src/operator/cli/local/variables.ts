@@ -1,4 +1,4 @@
-import { utf8Text } from "../../sync/content.ts";
+import { utf8Text } from "../../lib/utf8-text.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { type Problem, problemAt } from "../manifests/manifest.ts";
 import type { LocalTarget } from "./local-targets.ts";

@@ -18,7 +18,7 @@ import type { PushSource } from "./push-source.ts";
 import type { PushItemStatus } from "../../api/vault-push.ts";
 import { defined } from "../../lib/defined.ts";
 import { Redacted } from "../../../lib/redacted.ts";
-import { utf8Text } from "../../sync/content.ts";
+import { utf8Text } from "../../lib/utf8-text.ts";
 import { formatTimestamp } from "../../sync/timestamp.ts";
 import { mayHaveHappened } from "../../vault-client/vault-error.ts";
 import { countRepair, repairDelay } from "../outcome/repair-count.ts";

@@ -1,4 +1,4 @@
-import { utf8Text } from "../../../sync/content.ts";
+import { utf8Text } from "../../../lib/utf8-text.ts";
 
 /** Shortest value, in bytes, whose encodings are masked too: shorter encodings are anywhere. */
 const MIN_ENCODED = 6;
