@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { isLoopback } from "../../lib/loopback.ts";
 import type { ConnectionKind } from "../api/kinds.ts";
 import type { Reason } from "../api/reasons.ts";
+import { hostOf } from "../vault-client/http/host-policy.ts";
 import {
   type AuthError,
   isVaultError,
@@ -36,9 +37,6 @@ export interface ConnectionProblem {
 const NOT_A_VAULT =
   "check that spec.url is the base URL of the vault, not that of a proxy or another service";
 const VAULT_DOWN = "check the vault and the proxies before it";
-
-/** Returns the host of a URL without the brackets of IPv6. */
-const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/gu, "");
 
 /**
  * Reports whether no DNS record of the host of a URL can be wrong: the host is an address, or a

@@ -132,6 +132,10 @@ export function isKubeError(
   return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
 }
 
+/** Returns the message for a request that the API server denied, such as `get secrets shop/db`. */
+export const permissionDenied = (request: string): string =>
+  `permission denied: ${request}; add it to the RBAC rules of the operator's ServiceAccount`;
+
 /** Resolves to `undefined` if the API server does not find the object of this request. */
 export async function ifFound<T>(request: Promise<T>): Promise<T | undefined> {
   try {

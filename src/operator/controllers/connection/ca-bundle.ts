@@ -1,7 +1,7 @@
-import { X509Certificate } from "node:crypto";
 import { connectionDefaults, type ConnectionSpec } from "../../api/vault-connection.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
+import { isKubeError, permissionDenied } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
+import { pemCertificates } from "../../lib/pem-certificates.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../kube/resource.ts";
 
 /**
@@ -9,17 +9,14 @@ import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../kube/resource.ts";
  */
 export type CaBundle = { readonly pem: string | undefined } | { readonly problem: string };
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
 /** Returns only the certificates in a text: the object may contain a private key. */
 function certificatesIn(text: string): string | undefined {
-  const certificates = text.match(CERTIFICATE) ?? [];
   try {
-    for (const certificate of certificates) void new X509Certificate(certificate);
+    const certificates = pemCertificates(text);
+    return certificates.length === 0 ? undefined : certificates.join("\n");
   } catch {
     return undefined;
   }
-  return certificates.length === 0 ? undefined : certificates.join("\n");
 }
 
 function textUnder(object: KubeObject, kind: "ConfigMap" | "Secret", key: string): string {
@@ -54,10 +51,7 @@ export async function readCaBundle(
       return {
         problem: `spec.caBundleRef: ${kind} ${name} not found in namespace ${namespace}: create it, or correct the name`,
       };
-    if (isKubeError(error, "Forbidden"))
-      return {
-        problem: `permission denied: ${error.operation}; add it to the RBAC rules of the operator's ServiceAccount`,
-      };
+    if (isKubeError(error, "Forbidden")) return { problem: permissionDenied(error.operation) };
     throw error;
   }
 }

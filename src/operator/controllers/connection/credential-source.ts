@@ -9,6 +9,7 @@ import type {
 import { type CredentialsRef, readCredentials, textOf } from "./credentials-secret.ts";
 import { connectionDefaults, type ConnectionSpec } from "../../api/vault-connection.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
+import { isToken } from "../../vault-client/readers/read-token.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
 import { credentialsName } from "../../connection/connection-facts.ts";
 
@@ -37,8 +38,6 @@ export function credentialSource(
 
 const ACCESS = "access_token";
 const REFRESH = "refresh_token";
-/** The characters that a header may contain without encoding. */
-const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
 const encoded = (text: string): string => Buffer.from(text).toString("base64");
 
@@ -58,7 +57,7 @@ export class SecretTokenStore implements TokenStore {
   async read(signal: AbortSignal): Promise<StoredTokens> {
     const secret = await readCredentials(this.#api, this.#ref, signal);
     const [access, refresh] = [textOf(secret, ACCESS), textOf(secret, REFRESH)];
-    if (access === undefined || !TOKEN.test(access.reveal()))
+    if (access === undefined || !isToken(access.reveal()))
       throw new CredentialsError(
         `Secret ${this.#ref.name} has no access token under the key ${ACCESS}: store a pair of tokens`,
       );

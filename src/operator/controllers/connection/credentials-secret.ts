@@ -1,6 +1,6 @@
 import { CREDENTIALS_TYPE, HOSTS_ANNOTATION } from "../../api/names.ts";
 import { Redacted } from "../../../lib/redacted.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
+import { isKubeError, permissionDenied } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { type KubeObject, SECRETS } from "../../kube/resource.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
@@ -61,9 +61,7 @@ export async function readCredentials(
         `Secret ${name} not found: create it with ${createCommand(ref, name)}`,
       );
     if (isKubeError(error, "Forbidden"))
-      throw new CredentialsError(
-        `permission denied: ${error.operation}; add it to the RBAC rules of the operator's ServiceAccount`,
-      );
+      throw new CredentialsError(permissionDenied(error.operation));
     throw error;
   });
   checkType(secret, ref);

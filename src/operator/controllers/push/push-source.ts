@@ -2,7 +2,7 @@ import { CREDENTIALS_TYPE } from "../../api/names.ts";
 import { reservedSecretType } from "../../api/vault-secret.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
+import { isKubeError, permissionDenied } from "../../kube/kube-error.ts";
 import { type KubeObject, SECRETS } from "../../kube/resource.ts";
 import { readContent } from "../../sync/content.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
@@ -73,10 +73,8 @@ export class PushSource {
         const message = `the Secret ${name} does not exist in namespace ${namespace}: create it, or correct spec.secret.name; nothing is removed from the vault`;
         return notReady("SourceMissing", message);
       }
-      if (isKubeError(error, "Forbidden")) {
-        const message = `permission denied: ${error.operation}; add it to the RBAC rules of the operator's ServiceAccount`;
-        return notReady("TargetForbidden", message);
-      }
+      if (isKubeError(error, "Forbidden"))
+        return notReady("TargetForbidden", permissionDenied(error.operation));
       throw error;
     }
   }

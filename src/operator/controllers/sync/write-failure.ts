@@ -1,4 +1,10 @@
-import { isKubeError, type KubeError, OWNER_DENIED, OWNER_UNKNOWN } from "../../kube/kube-error.ts";
+import {
+  isKubeError,
+  type KubeError,
+  OWNER_DENIED,
+  OWNER_UNKNOWN,
+  permissionDenied,
+} from "../../kube/kube-error.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { reportOf } from "../../sync/report.ts";
 import { DONE, type Failure, lasting, waitFor } from "../outcome/outcome.ts";
@@ -128,7 +134,7 @@ function whyForbidden({ policy, reason, operation }: KubeError, { kind }: SyncRe
   }
   const request = operation.replace(/^replace /, "update ").replace(/^apply /, "patch ");
   const permission = reason === OWNER_DENIED ? `update ${kind.toLowerCase()}s/finalizers` : request;
-  return `permission denied: ${permission}; add it to the RBAC rules of the operator's ServiceAccount`;
+  return permissionDenied(permission);
 }
 
 const tooLargeFor = (target: string): Failure =>

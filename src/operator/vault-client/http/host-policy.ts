@@ -66,7 +66,7 @@ function hostAllowed(hostname: string, allowed: readonly string[]): boolean {
  * Returns the host of a URL in lower case, without the brackets of IPv6 and without the trailing
  * dot.
  */
-function hostOf(url: URL): string {
+export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 }
 

@@ -1,8 +1,8 @@
-import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { errors, Pool } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
 import { Deadline } from "../../lib/deadline.ts";
+import { pemCertificates } from "../../lib/pem-certificates.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
 import {
@@ -121,8 +121,6 @@ function open(
  */
 let publicTrust: SecureContext | undefined;
 
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
 /**
  * Returns a context for TLS 1.2 or later that trusts the PEM bundle *instead of* the public
  * authorities, or these without a bundle.
@@ -131,10 +129,9 @@ const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE---
  */
 function trust(ca: string | undefined): SecureContext {
   if (ca === undefined) return (publicTrust ??= createSecureContext({ minVersion: "TLSv1.2" }));
-  const certificates = ca.match(PEM_CERTIFICATE) ?? [];
+  const certificates = pemCertificates(ca);
   if (certificates.length === 0) throw new Error("the CA bundle contains no certificate");
-  for (const certificate of certificates) void new X509Certificate(certificate);
-  return createSecureContext({ minVersion: "TLSv1.2", ca: certificates });
+  return createSecureContext({ minVersion: "TLSv1.2", ca: [...certificates] });
 }
 
 function requestHeaders(request: VaultRequest): Record<string, string> {

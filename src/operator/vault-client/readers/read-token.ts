@@ -11,8 +11,8 @@ export interface TokenResponse {
   readonly expiresInSeconds: number | undefined;
 }
 
-/** Characters that a header may contain without encoding. */
-const TOKEN = /^[\x21-\x7e]{1,16384}$/;
+/** Reports whether a header may contain a text as a token, without encoding. */
+export const isToken = (text: string): boolean => /^[\x21-\x7e]{1,16384}$/.test(text);
 
 function readExpiry(value: unknown): number | undefined {
   const number = typeof value === "string" && /^-?\d{1,20}$/.test(value) ? Number(value) : value;
@@ -25,7 +25,7 @@ function readExpiry(value: unknown): number | undefined {
  */
 export function readToken(operation: Operation, response: unknown): TokenResponse {
   const access = isObject(response) ? response.access_token : undefined;
-  if (!isObject(response) || typeof access !== "string" || !TOKEN.test(access)) {
+  if (!isObject(response) || typeof access !== "string" || !isToken(access)) {
     throw new UnexpectedResponse(operation, "access_token");
   }
   const refresh = response.refresh_token;
