@@ -64,6 +64,8 @@ export function decideWithMemory(
   generation: number,
 ): RestartDecision {
   const { state, now } = shown;
+  // Without a source the workload is restarted for nothing any more, and not written.
+  if (shown.sources.size === 0) return decideAndRemember(memory, shown);
   if (state.sources.size > 0) memory.known = { sources: state.sources, generation };
   const { known } = memory;
   if (known === undefined || state.sources.size > 0 || known.generation !== generation)
