@@ -158,7 +158,7 @@ function outcome(
   const merged =
     spec.target?.creationPolicy === "Merge" ? ["TargetConflict", "TargetRejected"] : [];
   if (needed.some(({ base64 }) => base64 === undefined))
-    return failing(...MISSING, ...reasons, ...merged);
+    return failing(...MISSING, ...reasons, ...merged, ...goneAdoption(object, existing, needed));
   if (problem.length > 0) return failing(...reasons);
   return outcomeOf(world, object, existing, content.keys);
 }
@@ -272,6 +272,22 @@ function heldAdoption({ spec }: KubeObject, existing: KubeObject): readonly stri
   const lost = Object.keys(contentOf(existing)).filter((key) => !keys.has(key));
   const confirmed = existing.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION];
   return lost.length === 0 || confirmed === `${lost.length}` ? undefined : ["AdoptionHeld"];
+}
+
+/**
+ * Returns the reason for which an object that is handed over is not written with a part of the
+ * content: without what is gone, it would lose a key of its user.
+ */
+function goneAdoption(
+  object: KubeObject,
+  existing: KubeObject | undefined,
+  needed: readonly Resolved[],
+): readonly string[] {
+  const isDeleted = specOf(object).target?.whenMissing === "Delete";
+  if (!isDeleted || existing === undefined || !isHandedOver(object, existing)) return [];
+  const present = contentOf(existing);
+  const isLost = needed.some(({ item, base64 }) => base64 === undefined && item.key in present);
+  return isLost ? ["AdoptionHeld"] : [];
 }
 
 /**

@@ -211,6 +211,25 @@ describe("the operator converges after what the simulation has found:", () => {
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
 
+  // No bug: the missing source was expected to be reported.
+  test("an object is handed over with a key whose source is missing", async () => {
+    const place = { kind: "Secret", namespace: NAMESPACE, name: "alpha" } as const;
+    const commands: Command[] = [
+      { type: "add-foreign", ...place, how: 0 },
+      { type: "annotate", ...place, annotations: { [ADOPT_ANNOTATION]: "VaultSecret/alpha" } },
+      connection(),
+      { type: "write-secret", ...ENTRY },
+      resource("alpha", {
+        data: [
+          { secretKey: "k1", remoteRef: { key: "s2" } },
+          { secretKey: "k2", remoteRef: { key: "s1" } },
+        ],
+        target: { whenMissing: "Delete" },
+      }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
   // No bug: the key was expected to be omitted. It has the own secret, or whatever the rule finds.
   test("an edited rule finds only a received secret of the name of the own one that was served", async () => {
     const metadata = { environment_type: "prod" };

@@ -11,7 +11,7 @@ const MAX_NAMED = 10;
  * may be written.
  */
 export function heldAdoption(
-  { namespace, target: { kind, name } }: SyncResource,
+  { namespace, items, target: { kind, name } }: SyncResource,
   state: TargetState,
   removed: readonly string[],
 ): ReadyCondition | undefined {
@@ -21,6 +21,7 @@ export function heldAdoption(
   const more = removed.length > MAX_NAMED ? ` and ${removed.length - MAX_NAMED} more` : "";
   const keys = [...removed].sort().slice(0, MAX_NAMED).join(", ") + more;
   const confirm = `kubectl annotate ${kind.toLowerCase()} -n ${namespace} ${name} ${CONFIRM_REMOVALS_ANNOTATION}=${removed.length}`;
-  const message = `the ${kind} ${name} is handed over with keys that the spec does not have, which would be removed: ${keys}; it is left unchanged`;
+  const gone = items.some(({ id }) => removed.includes(id)) ? " or whose source is gone" : "";
+  const message = `the ${kind} ${name} is handed over with keys that the spec does not have${gone}, which would be removed: ${keys}; it is left unchanged`;
   return notReady("AdoptionHeld", `${message}. Add them to the spec, or confirm with: ${confirm}`);
 }

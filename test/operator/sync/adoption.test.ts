@@ -175,6 +175,17 @@ describe("an object with keys that the spec does not have, which is handed over"
     expect(scene.outcome()).toBe("one=vault x@1 password=vault db@1, Synced");
   });
 
+  // Found by the simulation: the message said that the spec does not have the key.
+  test("is left unchanged if it has a key of the spec whose source is gone", async () => {
+    await using scene = await occupied({ annotations: adopt }, { password: "foreign", one: "1" });
+    scene.follow({ password: "db", one: "gone" }, { target: { whenMissing: "Delete" } });
+    await scene.settle(300_000);
+    expect(scene.outcome()).toBe("one=1 password=foreign, AdoptionHeld");
+    expect(scene.condition("Ready")?.message).toContain(
+      "with keys that the spec does not have or whose source is gone, ",
+    );
+  });
+
   test("is not deleted when the vault has removed all sources", async () => {
     await using scene = await SimulatedWorld.shop();
     scene.vault().lists({ name: "db", deleteAt: scene.clock.now() + 60_000 });
