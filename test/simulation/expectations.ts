@@ -193,7 +193,9 @@ function outcomeOf(
         others.includes(key) ||
         world.vaults.originsIn(now[key]!).length === 0);
     if (Object.keys(content).some(isForeign)) return "anything";
-    const isChanged = Object.entries(content).some(([key, base64]) => now[key] !== base64);
+    const isChanged =
+      Object.entries(content).some(([key, base64]) => now[key] !== base64) ||
+      own.some((key) => key in now && !(key in content));
     // A target that became an object of another owner stays immutable.
     return isChanged && existing["immutable"] === true ? failing("TargetImmutable") : ready;
   }

@@ -230,6 +230,22 @@ describe("the operator converges after what the simulation has found:", () => {
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
 
+  // No bug: it was expected to be in sync, with a key that the spec does not have any more.
+  test("the policy of an immutable target becomes Merge, and the spec omits a key", async () => {
+    const k1 = { secretKey: "k1", remoteRef: { key: "s1" } };
+    const commands: Command[] = [
+      connection(),
+      { type: "write-secret", ...ENTRY },
+      resource("alpha", {
+        data: [k1, { ...k1, secretKey: "k2" }],
+        target: { immutable: true },
+      }),
+      advance(60_000),
+      resource("alpha", { data: [k1], target: { creationPolicy: "Merge" } }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
   // No bug: the key was expected to be omitted. It has the own secret, or whatever the rule finds.
   test("an edited rule finds only a received secret of the name of the own one that was served", async () => {
     const metadata = { environment_type: "prod" };

@@ -93,7 +93,7 @@ export const reasons = {
     "Grant the operator's ServiceAccount the permission named in the message. Where it names a policy, choose another target, or change the policy.",
   ),
   TargetImmutable: stalled(
-    "The target is immutable or has another type. Delete it; the operator recreates it.",
+    "The target is immutable or has another type. Delete it; the operator recreates it, unless creationPolicy is Merge.",
   ),
   TargetRejected: stalled(
     "The API server or an admission policy rejected or changed the target. See the message.",

@@ -119,6 +119,20 @@ describe("writeFailure", () => {
     );
   });
 
+  // Found by the simulation: the operator does not recreate what it merges keys into.
+  test("does not promise to recreate an immutable object that keys are merged into", () => {
+    const merged = syncResource([syncItem("a")], {
+      policy: { ...resource.policy, creationPolicy: "Merge" },
+    });
+    const causes = [{ field: "data", reason: "FieldValueForbidden" }];
+    const error = new KubeError({ operation: "apply secrets shop/db", kind: "Invalid", causes });
+    expect(writeFailure(error, merged)?.condition).toMatchObject({
+      reason: "TargetImmutable",
+      message:
+        "the Secret db cannot be changed (data (FieldValueForbidden)): delete it and create it again without immutable; creationPolicy Merge only adds keys to it",
+    });
+  });
+
   test("says what is missing for a denied request and an exceeded quota", () => {
     expect(rejected({ kind: "Forbidden" })?.condition.message).toBe(
       "permission denied: update secrets shop/db; add it to the RBAC rules of the operator's ServiceAccount",

@@ -5,7 +5,7 @@ import {
   OWNER_UNKNOWN,
   permissionDenied,
 } from "../../kube/kube-error.ts";
-import type { SyncResource } from "../../sync/sync-resource.ts";
+import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { reportOf } from "../../sync/report.ts";
 import { DONE, type Failure, lasting, waitFor } from "../outcome/outcome.ts";
 import type { SyncResult } from "./sync-result.ts";
@@ -50,10 +50,13 @@ const whyImmutable = (error: KubeError): string =>
     ? "exists with another type, which Kubernetes never changes"
     : `cannot be changed (${fields(error)})`;
 
-const remedyOf = ({ policy }: SyncResource, error: KubeError): string =>
-  policy.immutable
-    ? "target.immutable is true; delete it, and the operator recreates it with the current content. To follow the vault, unset target.immutable before"
-    : `${hasOtherType(error) ? "set target.type to its type, or " : ""}delete it; the operator recreates it`;
+function remedyOf(resource: SyncResource, error: KubeError): string {
+  if (isMerged(resource))
+    return "delete it and create it again without immutable; creationPolicy Merge only adds keys to it";
+  if (resource.policy.immutable)
+    return "target.immutable is true; delete it, and the operator recreates it with the current content. To follow the vault, unset target.immutable before";
+  return `${hasOtherType(error) ? "set target.type to its type, or " : ""}delete it; the operator recreates it`;
+}
 
 const ownedByOthers = ({ causes }: KubeError): KubeError["causes"] =>
   causes.filter(({ manager }) => manager !== undefined);
