@@ -141,6 +141,16 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a changed policy without a release": {
+    invariants: ["I5"],
+    changes: [
+      {
+        file: "controllers/sync/look-up-target.ts",
+        from: "return isMerged(resource) && metadata && isOwnedBy(resource, metadata)",
+        to: 'return isMerged(resource) && metadata?.uid === "" && isOwnedBy(resource, metadata)',
+      },
+    ],
+  },
   "a merge that takes the keys of others": {
     invariants: ["I16"],
     changes: [
@@ -263,6 +273,16 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
         file: "sync/find-items.ts",
         from: "return Object.entries(find?.metadata ?? {}).every(([name, value]) => metadata[name] === value);",
         to: "return true;",
+      },
+    ],
+  },
+  "a found name without a key that stops all names": {
+    invariants: ["I5"],
+    changes: [
+      {
+        file: "sync/find-items.ts",
+        from: "return tooMany([...found.values()]) ??",
+        to: 'const [no] = unusable; return (no && notReady("InvalidKey", no.why)) ?? tooMany([...found.values()]) ??',
       },
     ],
   },
