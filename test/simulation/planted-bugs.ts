@@ -251,8 +251,8 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
       {
         file: "controllers/connection/removals.ts",
-        from: "if (known !== undefined || selection === undefined) return known;",
-        to: "if (known !== undefined || selection?.rule === undefined) return known;",
+        from: "if (selection === undefined && !this",
+        to: "if (selection?.rule === undefined && !this",
       },
     ],
   },

@@ -324,6 +324,33 @@ describe("the operator converges after what the simulation has found:", () => {
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
 
+  // The absence of a name was forgotten with its last reference, and did not begin again with the
+  // next one: the key was removed by the next process only.
+  test("while removals are held, a resource names a missing secret that another one dropped", async () => {
+    const target = { whenMissing: "Delete" };
+    const names = ["m2", "m3", "m4", "m5", "m6"];
+    const missing = { data: [{ secretKey: "k2", remoteRef: { key: "s2" } }], target };
+    const commands: Command[] = [
+      connection({ refreshInterval: "60s", follow: "Auto" }),
+      ...names.map(writing),
+      resource("alpha", {
+        data: undefined,
+        dataFrom: [{ find: { name: { regexp: "^m" } } }],
+        target,
+      }),
+      advance(75_000),
+      { type: "vanish", vault: ENTRY.vault, prefix: "m" },
+      resource("beta"),
+      resource("gamma", missing),
+      advance(24_000),
+      resource("gamma"),
+      advance(11_000),
+      resource("alpha", missing),
+    ];
+    const endsWithRestart = 2;
+    expect(await runEpisode(endsWithRestart, commands)).toBeUndefined();
+  });
+
   // No bug: what a target keeps of secrets that no list of its connection lost was counted as lost.
   describe("four secrets disappear that a resource deletes", () => {
     const find = { dataFrom: [{ find: { name: { regexp: "^m" } } }], data: undefined };

@@ -1,5 +1,5 @@
 import { mayHaveOwner } from "../../api/received-secrets.ts";
-import type { Snapshot } from "../../vault-client/connection.ts";
+import type { EntryKind, Snapshot } from "../../vault-client/connection.ts";
 import type { RemovalFacts } from "./connection-users.ts";
 
 interface Known {
@@ -12,6 +12,12 @@ interface Known {
 
 const ownersIn = (snapshot: Snapshot | undefined, name: string): readonly string[] =>
   snapshot?.secrets(name).flatMap(({ owner }) => owner ?? []) ?? [];
+
+/** Reports whether the list has an entry of the name. */
+export const hasName = (snapshot: Snapshot | undefined, kind: EntryKind, name: string): boolean =>
+  kind === "secret"
+    ? snapshot !== undefined && snapshot.secrets(name).length > 0
+    : snapshot?.file(name) !== undefined;
 
 /** Reports whether the list has a secret of the name that may belong to this owner. */
 export const isListedOf = (snapshot: Snapshot, name: string, owner: string): boolean =>

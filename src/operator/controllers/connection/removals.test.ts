@@ -97,6 +97,22 @@ describe("the proof that a name is deleted", () => {
     expect(one.untilProven("a")).toBe(2 * INTERVAL);
   });
 
+  // Found by the simulation: it never began again.
+  test("begins again when the name is referenced again before the next list", () => {
+    const one = alone();
+    one.list(["a"], []);
+    one.list([], ["a"]);
+    one.unreferenced.add("a");
+    one.removals.prune();
+    one.unreferenced.delete("a");
+    expect(one.untilProven("a")).toBe(2 * INTERVAL);
+    one.list([], []);
+    expect([...one.removals.proven("secret")]).toEqual([]);
+    one.list([], []);
+    expect([...one.removals.proven("secret")]).toEqual(["a"]);
+    expect(one.untilProven("a")).toBe(0);
+  });
+
   test("of a file begins with the lists of files", () => {
     const one = alone();
     one.list([], ["f"]);

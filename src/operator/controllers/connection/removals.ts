@@ -7,7 +7,7 @@ import type {
 } from "../../vault-client/connection.ts";
 import { isPattern } from "../../vault-client/pattern.ts";
 import type { BlastLimit, BlastLimits, BlastMember, Losses } from "./blast-limit.ts";
-import { isListedOf, ownersOf } from "./listed-owners.ts";
+import { hasName, isListedOf, ownersOf } from "./listed-owners.ts";
 import type { Absence, ListedNames } from "./listed-names.ts";
 import type { MetadataRule, RemovalFacts, Selection } from "./connection-users.ts";
 import { isProof, provenFrom, untilOwnProof } from "./removal-proof.ts";
@@ -91,8 +91,8 @@ export class Removals implements BlastMember, Disposable {
   /** Processes a list: call it with every change, before any resource sees the snapshot. */
   observe(snapshot: Snapshot, change: SnapshotChange): void {
     const wasHeld = this.held > 0;
-    this.#observe("secret", snapshot, change.secrets, (name) => snapshot.secrets(name).length > 0);
-    this.#observe("file", snapshot, change.files, (name) => snapshot.file(name) !== undefined);
+    this.#observe("secret", snapshot, change.secrets);
+    this.#observe("file", snapshot, change.files);
     this.prune();
     const first = [...this.#unlisted].filter((kind) => snapshot.progress(kind) !== undefined);
     for (const kind of first) this.#unlisted.delete(kind);
@@ -233,13 +233,9 @@ export class Removals implements BlastMember, Disposable {
     return (name, isDue) => this.#options.facts.removes(kind, name, isDue, selection);
   }
 
-  #observe(
-    kind: EntryKind,
-    snapshot: Snapshot,
-    changed: ReadonlySet<string>,
-    isListed: (name: string) => boolean,
-  ): void {
+  #observe(kind: EntryKind, snapshot: Snapshot, changed: ReadonlySet<string>): void {
     const { facts } = this.#options;
+    const isListed = (name: string): boolean => hasName(snapshot, kind, name);
     const progress = snapshot.progress(kind);
     if (progress === undefined) return;
     const unannounced = { list: progress.lists, at: progress.at, isDue: false };
@@ -331,8 +327,8 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
-   * Returns the absence of a name. If no list was compared with the selection, because its resource
-   * or its rule is new, its absence begins now.
+   * Returns the absence of a name. If no list was compared with the name or the selection, because
+   * its resource or its rule is new, its absence begins now.
    */
   #absence(
     kind: EntryKind,
@@ -341,9 +337,12 @@ export class Removals implements BlastMember, Disposable {
     progress: ListProgress,
   ): Absence | undefined {
     const known = this.#names.absence(kind, name, selection);
-    if (known !== undefined || selection === undefined) return known;
+    if (known !== undefined) return known;
+    // The resource may have seen an earlier list, and a former spec.
+    if (selection === undefined && !this.#isMissing(kind, name)) return undefined;
     const absence = { list: progress.lists, at: progress.at, isDue: false };
-    const names = this.#names.of(kind, selection);
+    const names =
+      selection === undefined ? this.#names.ofKind(kind) : this.#names.of(kind, selection);
     const { facts } = this.#options;
     names.missed(name, () => absence, {
       wasServed: () => facts.wasServed(kind, name, selection),
@@ -358,6 +357,11 @@ export class Removals implements BlastMember, Disposable {
       if (this.held > before) this.#options.onHeld();
     }
     return absence;
+  }
+
+  #isMissing(kind: EntryKind, name: string): boolean {
+    const { facts, snapshot } = this.#options;
+    return facts.isReferenced(kind, name) && !hasName(snapshot(), kind, name);
   }
 
   #oldest(arrival: (progress: ListProgress) => number): number {
