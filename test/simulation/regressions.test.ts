@@ -8,8 +8,6 @@ import { accountOf, urlOf } from "./world.ts";
 const bothClocks = (ms: number): readonly Command[] =>
   [0, 1].map((replica) => ({ type: "skew", replica, ms }));
 
-const writing = (name: string): Command => ({ type: "write-secret", ...ENTRY, name });
-
 describe("the operator converges after what the simulation has found:", () => {
   // Lost statuses and targets: a write before the next renewal of the Lease was dropped instead of
   // repeated.
@@ -295,105 +293,5 @@ describe("the operator converges after what the simulation has found:", () => {
       }),
     ];
     expect(await runEpisode(1, commands)).toBeUndefined();
-  });
-
-  // A restart after an edit to Retain made the operator forget that the names had disappeared
-  // together: the edit back to Delete removed all of them.
-  test("what disappeared together is kept, a leader changes, and is to be deleted again", async () => {
-    const find = { name: { regexp: "^m" } };
-    const rule = (target: object, data?: readonly object[]): Command =>
-      resource("alpha", { data, dataFrom: [{ find }], target });
-    const commands: Command[] = [
-      connection({ refreshInterval: "60s", follow: "Auto" }),
-      ...["m2", "m3", "m4", "m5", "m6"].map((name): Command => ({
-        type: "write-secret",
-        ...ENTRY,
-        name,
-      })),
-      rule({ whenMissing: "Delete" }),
-      advance(46_556),
-      { type: "vanish", vault: ENTRY.vault, prefix: "m" },
-      advance(1_012),
-      rule({}, [{ secretKey: "k1", remoteRef: { key: "s2", version: 3 } }]),
-      { type: "api-fault", fault: "refused", share: 1 },
-      advance(274_699),
-      { type: "end-faults" },
-      { type: "settle" },
-      rule({ whenMissing: "Delete" }),
-    ];
-    expect(await runEpisode(1, commands)).toBeUndefined();
-  });
-
-  // The absence of a name was forgotten with its last reference, and did not begin again with the
-  // next one: the key was removed by the next process only.
-  test("while removals are held, a resource names a missing secret that another one dropped", async () => {
-    const target = { whenMissing: "Delete" };
-    const names = ["m2", "m3", "m4", "m5", "m6"];
-    const missing = { data: [{ secretKey: "k2", remoteRef: { key: "s2" } }], target };
-    const commands: Command[] = [
-      connection({ refreshInterval: "60s", follow: "Auto" }),
-      ...names.map(writing),
-      resource("alpha", {
-        data: undefined,
-        dataFrom: [{ find: { name: { regexp: "^m" } } }],
-        target,
-      }),
-      advance(75_000),
-      { type: "vanish", vault: ENTRY.vault, prefix: "m" },
-      resource("beta"),
-      resource("gamma", missing),
-      advance(24_000),
-      resource("gamma"),
-      advance(11_000),
-      resource("alpha", missing),
-    ];
-    const endsWithRestart = 2;
-    expect(await runEpisode(endsWithRestart, commands)).toBeUndefined();
-  });
-
-  // No bug: what a target keeps of secrets that no list of its connection lost was counted as lost.
-  describe("four secrets disappear that a resource deletes", () => {
-    const find = { dataFrom: [{ find: { name: { regexp: "^m" } } }], data: undefined };
-    const vanish: Command = { type: "vanish", vault: ENTRY.vault, prefix: "m" };
-    const deleting = [
-      resource("beta", { ...find, target: { whenMissing: "Delete" } }),
-      ...["m1", "m2", "m3", "m4"].map(writing),
-      advance(60_000),
-      vanish,
-    ];
-
-    test("while a target keeps one that disappeared before", async () => {
-      const kept = [
-        resource("alpha", find),
-        writing("m5"),
-        advance(60_000),
-        vanish,
-        advance(60_000),
-      ];
-      const commands = [connection(), ...kept, ...deleting];
-      expect(await runEpisode(1, commands)).toBeUndefined();
-    });
-
-    test("while a target keeps one that its connection does not list", async () => {
-      const spec = {
-        url: urlOf("a"),
-        email: accountOf("cluster"),
-        auth: { passwordSecretRef: { name: "login" } },
-        access: [{ namespaceSelector: { matchLabels: {} }, secrets: ["m1"] }],
-      };
-      const connectionRef = { kind: "ClusterVaultConnection", name: "main" };
-      const data = [{ secretKey: "k1", remoteRef: { key: "m1" } }];
-      const commands: Command[] = [
-        connection(),
-        { type: "put-cluster-connection", name: "main", spec },
-        writing("m1"),
-        resource("alpha", { data }),
-        advance(60_000),
-        resource("alpha", { data, connectionRef }),
-        advance(300_000),
-        ...deleting,
-      ];
-      expect(await runEpisode(1, commands)).toBeUndefined();
-    });
   });
 });

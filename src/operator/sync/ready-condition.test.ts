@@ -159,6 +159,10 @@ test.each<[Resolution, string]>([
   ],
   [{ state: "missing", item: db, deletion: "held" }, `db is not in the vault's list; ${held}`],
   [
+    { state: "missing", item: db, deletion: "held", isAbsent: true },
+    "db is not in the vault's list; its key is removed (whenMissing: Delete)",
+  ],
+  [
     { state: "removed", item: db, deleteAt: DEADLINE, deletion: "due" },
     "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)",
   ],
@@ -191,6 +195,12 @@ test.each<[Resolution, string | undefined, string]>([
     problem("missing"),
     "the Secret app",
     "db is not in the vault's list: check its name, its shares and the scope of the connection; the Secret app is not created without it",
+  ],
+  // Found by the simulation: a target that does not exist was said to keep a key.
+  [
+    { state: "missing", item: db, deletion: "held", isAbsent: true },
+    "the Secret app",
+    "db is not in the vault's list; the Secret app is not created without it, because too many names disappeared together: see the condition RemovalsHeld of the connection",
   ],
   [
     problem("unmatched"),

@@ -40,11 +40,15 @@ const reasonOf = {
 /** States from the one that most requires action to the one that is intended. */
 const severity = Object.keys(reasonOf);
 
+/** Explains why removals are held. */
+const HOLD =
+  "because too many names disappeared together: see the condition RemovalsHeld of the connection";
+
 /** Explains what happens to the key of an entry that is gone. */
 const deletions = {
   due: "its key is removed",
   awaited: "its key is removed when three lists over two refresh intervals have confirmed that",
-  held: "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the connection",
+  held: `its key is kept, ${HOLD}`,
 } as const;
 
 /**
@@ -110,6 +114,20 @@ function namedBy({
 const sharedBy = (shared: Parameters<typeof namedBy>[0]): string =>
   `shared by ${shared.owner ?? "an owner whom the vault does not name"}, ${namedBy(shared)}`;
 
+function explainDeletion(
+  { isOptional }: SyncItem,
+  deletion: keyof typeof deletions,
+  isAbsent: boolean,
+  absent: string | undefined,
+): string {
+  if (deletion === "held" && absent !== undefined) return `${keptText(absent)}, ${HOLD}`;
+  if (deletion === "held" && !isAbsent) return deletions.held;
+  // A restart ends the proof of a deletion. The message of a completed deletion must not change
+  // with it.
+  const policy = isOptional === true ? "optional: true" : "whenMissing: Delete";
+  return `${deletions[isAbsent ? "due" : deletion]} (${policy})`;
+}
+
 function explainMissing(
   {
     item,
@@ -128,13 +146,8 @@ function explainMissing(
     isListed === true
       ? `no longer has the metadata that ${item.foundBy?.id} requests`
       : `${of}is not in ${list ?? "the vault's list"}`;
-  if (deletion !== undefined) {
-    // A restart ends the proof of a deletion. The message of a completed deletion must not change
-    // with it.
-    if (deletion === "held") return `${isnt}; ${deletions.held}`;
-    const policy = item.isOptional === true ? "optional: true" : "whenMissing: Delete";
-    return `${isnt}; ${deletions[isAbsent === true ? "due" : deletion]} (${policy})`;
-  }
+  if (deletion !== undefined)
+    return `${isnt}; ${explainDeletion(item, deletion, isAbsent === true, absent)}`;
   if (namesake !== undefined)
     return `${isnt}; another one is ${sharedBy({ item, owner: namesake.owner })}; ${keptText(absent)}`;
   const name = near === undefined ? "its name" : `its name (did you mean ${near}?)`;

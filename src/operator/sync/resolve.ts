@@ -378,7 +378,7 @@ function resolveMissing(
   const deleteAt = hasDeadline ? remembered.deleteAt : undefined;
   const missing = { state: "missing", item, isListed, deleteAt, ofOwner, list, near } as const;
   if (resource.whenMissing === "Retain" && !isOptional) return missing;
-  if (held === true) return { ...missing, deletion: "held" };
+  if (held === true) return { ...missing, deletion: "held", isAbsent };
   return provenInMs > 0
     ? { ...missing, deletion: "awaited", provenInMs, isAbsent, isOfOtherVault }
     : { ...missing, deletion: "due", isOverdue, isAbsent };
