@@ -137,3 +137,14 @@ test("credentials are never pushed", async () => {
 test("no value appears in logs, events, statuses or metrics", async () => {
   expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
 });
+
+// The last test: it deletes what the others use. The namespace controller deletes the connection,
+// its credentials and the VaultPush in any order.
+test("the deletion of the namespace deletes the entries of its VaultPushes", async () => {
+  await source("preview");
+  await world.apply(vaultPush("preview", toSecret("preview"), { deletionPolicy: "Delete" }));
+  await world.ready("VaultPush", "preview");
+  expect(await versions("preview")).toHaveLength(1);
+  await world.plane.kubectlOutput(["delete", "namespace", world.namespace, "--timeout=120s"]);
+  expect(await versions("preview")).toEqual([]);
+});
