@@ -294,4 +294,25 @@ describe("the operator converges after what the simulation has found:", () => {
     ];
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
+
+  // No bug: the key was counted for the resource that still claims it, and cannot be written.
+  test("a user removes a merged key, another resource takes it, and an edit drops it there", async () => {
+    const place = { kind: "Secret", namespace: NAMESPACE, name: "shared-target" } as const;
+    const target = { name: place.name, creationPolicy: "Merge" };
+    const remoteRef = { key: "s2" };
+    const commands: Command[] = [
+      { type: "add-foreign", ...place, how: 3 },
+      connection(),
+      ...["s1", "s2"].map((name): Command => ({ type: "write-secret", ...ENTRY, name })),
+      resource("alpha", { target }),
+      advance(60_000),
+      { type: "remove-entry", ...ENTRY },
+      advance(60_000),
+      { type: "tamper", ...place, how: 1 },
+      resource("beta", { data: [{ secretKey: "k1", remoteRef }], target }),
+      advance(60_000),
+      resource("beta", { data: [{ secretKey: "k3", remoteRef }], target }),
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
 });

@@ -62,6 +62,8 @@ export class WriteRules {
    * since when.
    */
   readonly #written = new Map<string, Written>();
+  /** The owners that wrote the bytes of each key of an object last. */
+  readonly #writers = new Map<string, Map<string, string>>();
 
   constructor(world: World) {
     this.#world = world;
@@ -142,7 +144,8 @@ export class WriteRules {
     const merges = mergingOwners(before, after);
     const merging = merges.find((one) => requestsMerge(history, one, after!)) ?? merges[0];
     const owner = merging ?? ownerOf((after ?? before)!) ?? "";
-    const own = merging === undefined ? undefined : ownKeys({ before, after, owner });
+    const writers = new Map(this.#writers.get(name));
+    const own = merging === undefined ? undefined : ownKeys({ before, after, owner, writers });
     const content = (object: KubeObject | undefined): Content =>
       Object.fromEntries(
         Object.entries(object ? contentOf(object) : {}).filter(([key]) => own?.has(key) ?? true),
@@ -162,8 +165,10 @@ export class WriteRules {
       isTampered,
       writtenAt: written?.at ?? -Infinity,
       keysAt: written?.keysAt ?? new Map(),
+      writers,
     };
     const write = { world: this.#world, history, user, ...object, was, last, is, versions };
+    this.#writers.set(name, new Map([...writers, ...wroteKeys(owner, was, is)]));
     const { resourceVersion } = after?.metadata ?? {};
     const at = this.#world.clock.monotonic();
     this.#written.set(`${namespace} ${owner}`, {
@@ -200,6 +205,12 @@ export class WriteRules {
     return last && this.#history.isUnchangedSince(namespace, last.at) ? last.content : {};
   }
 }
+
+/** Returns the keys whose bytes an owner has written, each with the owner. */
+const wroteKeys = (owner: string, was: Content, is: Content): [string, string][] =>
+  Object.keys(is)
+    .filter((key) => was[key] !== is[key])
+    .map((key) => [key, owner]);
 
 /** Returns a connection without what the write of a refreshed token renews as well. */
 function withoutToken({ spec, metadata: { annotations }, status = {} }: KubeObject): object {

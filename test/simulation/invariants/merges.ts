@@ -36,18 +36,20 @@ function othersOf(object: KubeObject, own: ReadonlySet<string>): unknown {
 
 /**
  * Returns the keys that a resource merged into an object, before or after a write, without the keys
- * that others keep.
+ * that others keep. Another one still claims a key that a user has removed and this one has written
+ * since, as long as it cannot write.
  */
 export function ownKeys({
   before,
   after,
   owner,
-}: Pick<TargetWrite, "before" | "after" | "owner">): ReadonlySet<string> {
+  writers,
+}: Pick<TargetWrite, "before" | "after" | "owner" | "writers">): ReadonlySet<string> {
   const claims = mergedInto(after);
   const now = new Set(claims.get(owner)?.keys);
   const others = [...claims]
     .flatMap(([other, { keys }]) => (other === owner ? [] : keys))
-    .filter((key) => !now.has(key));
+    .filter((key) => !now.has(key) && writers.get(key) !== owner);
   const former = mergedInto(before).get(owner)?.keys ?? [];
   return new Set([...now, ...former.filter((key) => !others.includes(key))]);
 }

@@ -35,6 +35,8 @@ export interface TargetWrite {
   readonly writtenAt: number;
   /** Time since when each key has its bytes, in monotonic milliseconds. */
   readonly keysAt: ReadonlyMap<string, number>;
+  /** The resources that wrote the bytes of each key last, whether or not others claim the key. */
+  readonly writers: ReadonlyMap<string, string>;
   /** Content in base64; for a merge, the content of the resource's keys only. */
   readonly was: Content;
   /** Content before or, if a user has deleted the object, the content that was written last. */
