@@ -1,14 +1,18 @@
 import { defineConfig } from "vitest/config";
+import { CheapestFirst } from "./cheapest-first.ts";
 
 /**
- * The unit tests of the mutated folders, for mutation testing (`npm run mutation`): one worker,
- * because each runner has its own. The files share their modules, because loading them for each
- * mutant takes longer than the tests. The tests of the whole engine are not among them: each takes
- * seconds.
+ * The tests of the mutated folders and of the whole operator, for mutation testing (`npm run
+ * mutation`): one worker, because each runner has its own. The files share their modules, because
+ * loading them for each mutant takes longer than the tests.
  */
 export default defineConfig({
   test: {
-    include: ["src/operator/{sync,runtime,controllers,vault-client,restart,shards}/**/*.test.ts"],
+    include: [
+      "src/operator/{sync,runtime,controllers,vault-client,restart,shards}/**/*.test.ts",
+      "test/operator/**/*.test.ts",
+    ],
+    sequence: { sequencer: CheapestFirst },
     testTimeout: 30_000,
     maxWorkers: 1,
     isolate: false,

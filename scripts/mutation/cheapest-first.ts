@@ -1,0 +1,20 @@
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** Tests that simulate minutes of many resources. */
+const slow = /\/(costs|fairness|push-budget|isolation\.property)\.test\.ts$/u;
+
+/**
+ * Starts tests of pure code first, then of controllers, then of the whole operator: the run of a
+ * mutant ends with the first test that notices it.
+ */
+export class CheapestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files.toSorted((one, other) => rank(one) - rank(other));
+  }
+}
+
+function rank({ moduleId }: TestSpecification): number {
+  if (slow.test(moduleId)) return 3;
+  if (moduleId.includes("/test/operator/")) return 2;
+  return moduleId.includes("/src/operator/controllers/") ? 1 : 0;
+}
