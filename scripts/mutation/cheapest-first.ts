@@ -1,8 +1,5 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Tests that simulate minutes of many resources. */
-const slow = /\/(costs|fairness|push-budget|isolation\.property)\.test\.ts$/u;
-
 /**
  * Starts tests of pure code first, then of controllers, then of the whole operator: the run of a
  * mutant ends with the first test that notices it.
@@ -14,7 +11,6 @@ export class CheapestFirst extends BaseSequencer {
 }
 
 function rank({ moduleId }: TestSpecification): number {
-  if (slow.test(moduleId)) return 3;
   if (moduleId.includes("/test/operator/")) return 2;
   return moduleId.includes("/src/operator/controllers/") ? 1 : 0;
 }

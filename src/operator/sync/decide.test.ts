@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
+import {
+  candidate,
+  ownedTarget,
+  syncItem,
+  syncResource,
+} from "../../../test/lab/kube/sync-resource.ts";
 import {
   a,
   absent,
@@ -264,6 +269,18 @@ describe("decide for an owned target", () => {
     expect(summary(decide(syncResource([renamed]), [found(renamed, 3)], owned({ a: 3 })))).toBe(
       "write a=vault@3",
     );
+  });
+
+  test.each<[string | undefined, string | undefined, string]>([
+    ["new", "new:a", "verify a=target@3"],
+    ["new", "old:a", "write a=vault@3"],
+    ["new", undefined, "write a=vault@3"],
+    [undefined, "old:a", "write a=vault@3"],
+  ])("found by the rule %s, with the claim %s: %s", (digest, claim, plan) => {
+    const rule = { id: "dataFrom[0]", pattern: "", metadata: {}, rewrite: [] };
+    const item = syncItem("a", digest === undefined ? {} : { foundBy: { ...rule, digest } });
+    const target = ownedTarget(new Map([["a", { ...syncedKey("a", 3), found: claim }]]));
+    expect(summary(decide(syncResource([item]), [found(item, 3)], target))).toBe(plan);
   });
 
   test("marks synced bytes as refetchable only while their entry is listed", () => {

@@ -325,4 +325,10 @@ test("reportedDeadline returns the deadline that a status shows of a source", ()
   ];
   expect(reportedDeadline({ items: shown }, "db")).toEqual(Date.UTC(2026, 10, 21, 12));
   expect(reportedDeadline({ items: shown }, "q")).toBeUndefined();
+  expect(reportedDeadline({}, "db")).toBeUndefined();
+});
+
+test("reportedDeadline does not take the key of a file for a source", () => {
+  const file = { key: "db", filename: "db.conf", deleteAt: "2026-11-21T12:00:00Z" };
+  expect(reportedDeadline({ items: [file] }, "db")).toBeUndefined();
 });
