@@ -30,10 +30,9 @@ export class RestartEvents {
 
   /** @param changed names of the resources whose content changed */
   restarted(workload: WorkloadRef, uid: string, changed: readonly string[]): void {
-    const { reason } = { reason: eventReasons.restarted };
     const more = changed.length > MAX_NAMED ? ` and ${changed.length - MAX_NAMED} more` : "";
     const note = `restarted: the content of ${changed.slice(0, MAX_NAMED).join(", ")}${more} changed`;
-    this.#ofWorkload(workload, uid, { type: "Normal", reason, note });
+    this.#ofWorkload(workload, uid, { type: "Normal", reason: eventReasons.restarted, note });
   }
 
   /** @param sources keys of the resources whose content the workload uses */
