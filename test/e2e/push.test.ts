@@ -138,7 +138,7 @@ test("no value appears in logs, events, statuses or metrics", async () => {
   expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
 });
 
-// The last test: it deletes what the others use. The namespace controller deletes the connection,
+// The last test, because it deletes the namespace. Its controller deletes the connection,
 // its credentials and the VaultPush in any order.
 test("the deletion of the namespace deletes the entries of its VaultPushes", async () => {
   await source("preview");
