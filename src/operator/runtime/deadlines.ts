@@ -77,7 +77,6 @@ export class Deadlines {
     this.#timer = undefined;
     const now = this.#clock.monotonic();
     for (let next = this.#first(); next !== undefined && next.at <= now; next = this.#first()) {
-      this.#pop();
       this.#current.delete(next.key);
       this.#onDue(next.key);
     }
