@@ -55,6 +55,18 @@ test("groups take turns in front of the gate", async () => {
   expect(passed.slice(100).map(([key]) => key)).toEqual(["a100", "b0", "a101", "a102"]);
 });
 
+test("a key that is added again has its last place only", async () => {
+  const { clock, passed, gate, addMany } = scene();
+  addMany("a", 102);
+  gate.add("a", "again");
+  gate.add("b", "again");
+  await clock.advance(1_000);
+  expect(passed.slice(100).map(([key]) => key)).toEqual(["a100", "again", "a101"]);
+  gate.add("a", "later");
+  await clock.advance(1_000);
+  expect(passed.slice(103).map(([key]) => key)).toEqual(["later"]);
+});
+
 test("a removed key does not pass, and the last one leaves no timer", async () => {
   const { clock, passed, gate, addMany } = scene();
   addMany("a", 102);

@@ -92,6 +92,18 @@ test("a delay of zero makes the key ready immediately", async () => {
   expect(await drain(queue)).toEqual(["a/1"]);
 });
 
+test("a dropped deadline leaves no priority to a later one of the key", async () => {
+  const { queue, clock } = newQueue();
+  queue.addAfter("a/1", 1_000, "spec");
+  queue.drop("a/1");
+  await clock.advance(1_000);
+  expect(queue.depth).toBe(0);
+  queue.addAfter("a/1", 1_000);
+  queue.addAfter("a/2", 1_001, "vault");
+  await clock.advance(1_001);
+  expect(await drain(queue)).toEqual(["a/2", "a/1"]);
+});
+
 test("the backoff doubles from 1 s up to 60 s, and forget resets it", async () => {
   const { queue, clock } = newQueue();
   const waits: (number | undefined)[] = [];
