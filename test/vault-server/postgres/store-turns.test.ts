@@ -53,6 +53,8 @@ async function addVersion(
 test("a write of another account passes the queue of a secret that one account writes", async () => {
   await using database = await createDatabase();
   await using store = await openPostgresStore(database.url);
+  // Opens the connections: on a slow machine that takes longer than all writes.
+  await Promise.all([BOB, EVE, BOB, EVE].map((account) => addVersion(store, account)));
   const hot: Count = { attempts: 0, done: 0 };
   const writing = upTo(IN_FLIGHT).map(() => addVersion(store, ANN, ANN, hot));
   const doneBefore: number[] = [];
