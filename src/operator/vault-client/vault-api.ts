@@ -146,8 +146,8 @@ export class VaultApi {
     const { response, token } = await this.#authorized(operation, {
       body: {},
       deadlineMs: this.#options.timeoutMs + waitSeconds * 1_000,
-      ...(etag !== undefined && { ifNoneMatch: etag }),
-      ...(waitSeconds > 0 && { waitSeconds }),
+      ifNoneMatch: etag,
+      waitSeconds,
       ...limits,
     }).finally(() => this.#listed.add(operation));
     const held = WAIT_APPLIED.test(response.header("preference-applied") ?? "");
