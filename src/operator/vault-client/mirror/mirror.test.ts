@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { operationPath } from "../../../protocol/operation-paths.ts";
-import { referencesTo } from "../../../../test/lab/vault/vault-connection.ts";
+import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { referencesTo, untilHealthy } from "../../../../test/lab/vault/vault-connection.ts";
 import {
+  errorResponse,
   listedSecret,
   listResponse,
   nextList,
@@ -11,6 +13,7 @@ import {
   json,
   raw,
 } from "../../../../test/lab/vault/scripted-vault.ts";
+import { ListGate } from "../http/list-gate.ts";
 
 test("the removal of a secret at its delete time is listed immediately", async () => {
   const vault = await ScriptedVault.start();
@@ -117,6 +120,50 @@ test("names that are referenced before the first response need no second list", 
   await observed.clock.advance(59_000);
   expect(vault.count("list_no_dup")).toBe(1);
   expect(recordOf(observed, "late").version).toBe(1);
+});
+
+test("held requests that end early without a change of a referenced name do not follow closely", async () => {
+  const held = { "preference-applied": "wait" };
+  let version = 0;
+  const vault = (await ScriptedVault.start()).on("list_no_dup", (response, request) => {
+    version += 1;
+    const secrets = [listedSecret("a"), listedSecret("unreferenced", version)];
+    json({ secrets }, 200, { ...held, etag: `"${version}"` })(response, request);
+  });
+  const observed = await vault.connected({ follow: "Auto", references: referencesTo(["a"]) });
+  for (let second = 0; second < 120; second += 1) {
+    await observed.clock.advance(1_000);
+    await requestsEnded(observed, "list_no_dup", vault.count("list_no_dup"));
+  }
+  expect(vault.count("list_no_dup")).toBeLessThanOrEqual(8);
+});
+
+test("the first list of each kind, and the login for it, come before all later lists", async () => {
+  const clock = new VirtualClock();
+  const turns: string[] = [];
+  class RecordingGate extends ListGate {
+    override enter(...[turn, signal]: Parameters<ListGate["enter"]>): Promise<void> {
+      turns.push(turn);
+      return super.enter(turn, signal);
+    }
+  }
+  const vault = (await ScriptedVault.start()).on(
+    "list_no_dup",
+    errorResponse(503, "server_error"),
+    listResponse(listedSecret("a")),
+  );
+  const observed = vault.connect({ clock, listGate: new RecordingGate(clock) });
+  await expect.poll(() => observed.connection.health.state).toBe("failing");
+  expect(turns.splice(0)).toEqual(["first", "first"]);
+  await nextList(observed, 2_000);
+  await untilHealthy(observed);
+  expect(turns.splice(0)).toEqual(["later"]);
+  observed.connection.setReferences(referencesTo(["a"], ["f.bin"]));
+  await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(0);
+  expect(turns.splice(0)).toEqual(["first"]);
+  await nextList(observed, 60_000);
+  await requestsEnded(observed, "list_file", 2);
+  expect(turns.splice(0)).toEqual(["later", "later"]);
 });
 
 test("delete times of secrets that no resource refers to cause no list", async () => {
