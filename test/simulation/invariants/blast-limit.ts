@@ -37,6 +37,14 @@ const isMany = (some: Iterable<string>, all: number): boolean => {
   return size >= MIN_HELD && size > MAX_SHARE * all;
 };
 
+/** Reports whether the resource of a target has no connection to a vault, as its replica knows. */
+function hasLeft({ history, namespace, owner }: TargetWrite, vault: string): boolean {
+  const connections = history
+    .recent(namespace, owner)
+    .flatMap((spec) => history.recentConnections(namespace, spec));
+  return connections.length > 0 && connections.every(({ url }) => url !== urlOf(vault));
+}
+
 /** Knows which secrets disappeared together, until a user confirms their removal. */
 export class BlastLimit {
   readonly #world: World;
@@ -50,15 +58,16 @@ export class BlastLimit {
 
   /**
    * No key is removed because its secret disappeared together with many others of its vault, until
-   * a user confirms that (I20).
+   * a user confirms that (I20). A connection that has another vault by now follows that one.
    */
-  check({ name, was }: TargetWrite, removed: readonly string[]): void {
+  check(write: TargetWrite, removed: readonly string[]): void {
+    const { name, was } = write;
     for (const key of removed) {
       for (const origin of this.#world.vaults.originsIn(was[key] ?? "")) {
         const loss = this.#losses.find(
           (one) => one.vault === origin.vault && this.#namesIn(one).includes(origin.name),
         );
-        if (!loss) continue;
+        if (!loss || hasLeft(write, loss.vault)) continue;
         const names = this.#namesIn(loss).join();
         throw new Violation(
           "I20",

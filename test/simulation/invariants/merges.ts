@@ -37,7 +37,7 @@ function othersOf(object: KubeObject, own: ReadonlySet<string>): unknown {
 /**
  * Returns the keys that a resource merged into an object, before or after a write, without the keys
  * that others keep. Another one still claims a key that a user has removed and this one has written
- * since, as long as it cannot write.
+ * since, as long as it cannot write; a key that stays when this one gives it up is of the other one.
  */
 export function ownKeys({
   before,
@@ -47,9 +47,11 @@ export function ownKeys({
 }: Pick<TargetWrite, "before" | "after" | "owner" | "writers">): ReadonlySet<string> {
   const claims = mergedInto(after);
   const now = new Set(claims.get(owner)?.keys);
+  const [had, has] = [before, after].map((object) => (object ? contentOf(object) : {}));
+  const stays = (key: string): boolean => had?.[key] === has?.[key];
   const others = [...claims]
     .flatMap(([other, { keys }]) => (other === owner ? [] : keys))
-    .filter((key) => !now.has(key) && writers.get(key) !== owner);
+    .filter((key) => !now.has(key) && (writers.get(key) !== owner || stays(key)));
   const former = mergedInto(before).get(owner)?.keys ?? [];
   return new Set([...now, ...former.filter((key) => !others.includes(key))]);
 }
