@@ -103,9 +103,11 @@ export function expectedOf(world: World, object: KubeObject, all: readonly KubeO
   if (hidesNames(connectionSpec) || isHeldAsIs) return "anything";
   const resolved = itemsOf(spec).map((item) => resolve(world, connectionSpec, object.kind, item));
   const existing = targetObject(world, object);
-  // Without a key to write, no object is in the way.
+  // Without a key to write, no object is in the way. The entry of another owner does not replace
+  // one that its owner removed.
   const isEmpty = resolved.every(
-    ({ item, isListed }) => item.absence === "optional" && isListed !== true,
+    ({ item, isListed, irregular }) =>
+      item.absence === "optional" && (isListed !== true || irregular),
   );
   const conflict = conflictOf(object, existing);
   if (conflict) return isEmpty ? "anything" : failing(...conflict, ...MISSING, ...CONTENT);
@@ -124,6 +126,13 @@ export function expectedOf(world: World, object: KubeObject, all: readonly KubeO
 const isOptionalGone = ({ item, base64 }: Resolved): boolean =>
   item.absence === "optional" && base64 === undefined;
 
+/** Returns the object that a resource still has under another name than its target has. */
+const formerTarget = ({ server }: World, resource: KubeObject): KubeObject | undefined =>
+  [...server.all(SECRETS), ...server.all(CONFIG_MAPS)].find(
+    (object) =>
+      object.metadata.namespace === resource.metadata.namespace && belongsTo(resource, object),
+  );
+
 /** Reports whether the removals of a connection are held. */
 const isHeld = ({ status }: KubeObject): boolean =>
   findCondition((status as { conditions?: [] } | undefined)?.conditions, "RemovalsHeld")?.status ===
@@ -140,11 +149,11 @@ function outcome(
   const found = resolved.filter(isFound);
   // A rule that finds nothing, and a name that it found earlier.
   if (found.length > 0 && found.every(({ base64 }) => base64 === undefined)) return "anything";
-  const present = existing ? contentOf(existing) : {};
+  const former = existing ?? formerTarget(world, object);
+  const present = former ? contentOf(former) : {};
   const mayBeKept = ({ item }: Resolved): boolean =>
     item.key in present || spec.target?.template !== undefined;
-  if (existing && found.some((one) => one.base64 === undefined && mayBeKept(one)))
-    return "anything";
+  if (former && found.some((one) => one.base64 === undefined && mayBeKept(one))) return "anything";
   const needed = resolved.filter(({ item, base64, isListed, lacksVersion }) => {
     // A hold also names versions that do not exist, of names that a rule finds.
     if (item.absence === "found") return base64 !== undefined || lacksVersion === true;

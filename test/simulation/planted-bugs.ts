@@ -276,6 +276,10 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a next target without what is missing": {
+    invariants: ["I1"],
+    changes: [{ file: "controllers/sync/find-sources.ts", from: "...formers()", to: "...[]" }],
+  },
   "a found name without a key that stops all names": {
     invariants: ["I5"],
     changes: [

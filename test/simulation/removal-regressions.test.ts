@@ -5,6 +5,12 @@ import { runEpisode } from "./simulate.ts";
 import { accountOf, urlOf } from "./world.ts";
 
 const writing = (name: string): Command => ({ type: "write-secret", ...ENTRY, name });
+const finding = (name: string): Command =>
+  resource("alpha", {
+    data: undefined,
+    dataFrom: [{ find: { name: { regexp: "^m" } } }],
+    target: { name },
+  });
 const vanish: Command = { type: "vanish", vault: ENTRY.vault, prefix: "m" };
 
 describe("many names disappear together:", () => {
@@ -124,4 +130,20 @@ describe("many names disappear together:", () => {
       expect(await runEpisode(1, commands)).toBeUndefined();
     });
   });
+});
+
+// The next target was created without the key of a secret that a rule had found, and the former one
+// was deleted with its bytes.
+test("a target gets another name while a secret that its rule found is gone", async () => {
+  const commands: Command[] = [
+    connection(),
+    ...["m1", "m2"].map(writing),
+    finding("one"),
+    advance(60_000),
+    { ...vanish, prefix: "m1" },
+    advance(60_000),
+    finding("two"),
+    advance(60_000),
+  ];
+  expect(await runEpisode(1, commands)).toBeUndefined();
 });

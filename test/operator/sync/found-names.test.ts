@@ -224,18 +224,6 @@ async function merge(scene: SimulatedWorld, dataFrom: readonly object[]): Promis
 }
 
 describe("a rule that merges into an object of a user", () => {
-  // Found by the simulation: the object seemed to have lost its annotations, because the status
-  // had a digest of the former target, and nothing was merged.
-  test("does not wait for a secret that was gone before, as with any other next target", async () => {
-    await using scene = await finding(named("shop-a", "shop-b"), FIND);
-    expect(await list(scene, ...named("shop-b"))).toBe(
-      "shop-a=vault shop-a@1 shop-b=vault shop-b@1, SourceMissing",
-    );
-    await merge(scene, FIND);
-    expect(valuesOf(scene.target("app"))).toEqual({ "shop-b": "vault shop-b@1" });
-    expect(scene.outcome()).toBe("absent, Synced");
-  });
-
   // Found by the simulation: the annotations seemed to be lost, and nothing was merged.
   test("does not wait for a secret that is gone when a user creates the object again", async () => {
     await using scene = await finding(named("shop-a", "shop-b"), FIND);

@@ -1,3 +1,5 @@
+import { MANAGED_BY, MANAGED_BY_LABEL } from "../../../src/operator/api/names.ts";
+import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { Origin } from "../simulated-vaults.ts";
 import { vaultAt, Violation, type World } from "../world.ts";
 import type { ConnectionSpec } from "./spec-history.ts";
@@ -10,7 +12,7 @@ import {
   type Spec,
   targetOf,
 } from "./spec-items.ts";
-import type { TargetWrite } from "./target-write.ts";
+import { contentOf, ownerOf, type TargetWrite } from "./target-write.ts";
 
 /** Shortest time in which a list does not show that an entry is back, in milliseconds. */
 const UNSEEN_MS = 9_000;
@@ -20,9 +22,34 @@ const UNSEEN_MS = 9_000;
  * requires (I1, I6). Returns the keys whose source is gone.
  */
 export function checkRemovals(write: TargetWrite): readonly string[] {
-  const { world, history, name, namespace, before, after, owner, was, is, keysAt } = write;
+  const { before, after, was } = write;
+  if (before) return checkKeys(write, before, was);
+  if (after && !write.isMerge) checkNext(write, after);
+  return [];
+}
+
+/** A former target is removed as soon as the next one is there: that one has all of its keys. */
+function checkNext(write: TargetWrite, after: KubeObject): void {
+  const { world, namespace, owner, user, writtenAt } = write;
+  // The operator may not see yet what another process wrote.
+  const isSeen = world.clock.monotonic() - writtenAt > world.watchDelayMs(namespace) + UNSEEN_MS;
+  if (!isSeen || world.replicas.configOf(user).targetWatch === "off") return;
+  for (const former of [...world.server.all(SECRETS), ...world.server.all(CONFIG_MAPS)]) {
+    const { labels = {}, namespace: where, name } = former.metadata;
+    const isSame = former.kind === after.kind && name === after.metadata.name;
+    const isFormer = !isSame && where === namespace && ownerOf(former) === owner;
+    if (isFormer && labels[MANAGED_BY_LABEL] === MANAGED_BY)
+      checkKeys(write, after, contentOf(former));
+  }
+}
+
+function checkKeys(
+  write: TargetWrite,
+  before: KubeObject,
+  was: TargetWrite["was"],
+): readonly string[] {
+  const { world, history, name, namespace, after, owner, is, keysAt } = write;
   const gone: string[] = [];
-  if (!before) return gone;
   const [kind = "", resourceName = ""] = owner.split("/");
   const descriptor = world.server.collections.find(
     ({ resource }) => resource.kind === kind,
@@ -41,8 +68,9 @@ export function checkRemovals(write: TargetWrite): readonly string[] {
   }
   const specs = [spec, ...recent];
   const targets = specs.map((each) => targetOf(kind, resourceName, each));
-  if (targets.some((target) => target.name !== before.metadata.name || target.kind !== before.kind))
-    return gone;
+  const isNamed = (target: (typeof targets)[number]): boolean =>
+    target.name === before.metadata.name && target.kind === before.kind;
+  if (write.before !== undefined && !targets.every(isNamed)) return gone;
   // The operator may not know the last specs yet.
   const known = specs.flatMap((each) =>
     history.recentConnections(namespace, each).map((connection) => ({ spec: each, connection })),

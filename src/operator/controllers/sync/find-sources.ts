@@ -2,10 +2,11 @@ import { claimedNames, findItems, foundName } from "../../sync/find-items.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Find, isMerged } from "../../sync/sync-resource.ts";
 import { reportedFinds, reportedName, showsTarget } from "../../sync/sync-status.ts";
-import type { TargetState } from "../../sync/target.ts";
+import { type SyncedKey, type TargetState, targetState } from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
 import type { Listed, Observed } from "./stages.ts";
+import type { FormerTarget } from "./target-records.ts";
 
 /**
  * Reports whether the snapshot says which entries each rule finds and whether each source exists.
@@ -45,14 +46,32 @@ function lostClaims(input: Listed, state: TargetState): boolean {
 }
 
 /**
+ * Returns what the targets of a resource claim to have. As long as its target has nothing, a former
+ * one serves what rules found: a secret that is gone is missing in the next target too.
+ */
+function claimsOf(
+  state: TargetState,
+  formers: () => readonly FormerTarget[],
+): readonly ReadonlyMap<string, SyncedKey>[] {
+  if (state.state === "owned" && !state.annotationsCorrupted) return [state.synced];
+  const states = [state, ...formers().map(({ former, metadata }) => targetState(former, metadata))];
+  return states.flatMap((one) => (one.state === "owned" ? [one.synced] : []));
+}
+
+/**
  * Adds the entries that rules find to the items of a resource, among those that its namespace may
  * read. Returns the condition instead if one of them may not be read any more, or if they are too
- * many.
+ * many. `formers` returns the former targets that are still there.
  */
-export function findSources(input: Listed, state: TargetState): Observed | ReadyCondition {
+export function findSources(
+  input: Listed,
+  state: TargetState,
+  formers: () => readonly FormerTarget[],
+): Observed | ReadyCondition {
   const { source, resource, before, access, grant, snapshot } = input;
   if (resource.finds.length === 0) return { ...input, state, unmatched: [], unusable: [] };
   const isLost = lostClaims(input, state);
+  const claims = claimsOf(state, formers);
   // Not because a stranger shares the name.
   const isListed = (name: string): boolean => source.isListed(snapshot, name, { trust: access });
   const found = findItems(resource, {
@@ -61,7 +80,7 @@ export function findSources(input: Listed, state: TargetState): Observed | Ready
         .names(snapshot, find, access)
         .filter(({ name }) => typeof grant === "function" && grant(source.entries, name)),
     earlier: (find: Find) => [
-      ...(state.state === "owned" ? claimedNames(find, state.synced, isListed) : []),
+      ...claims.flatMap((one) => claimedNames(find, one, isListed)),
       // A status is all that is known if the annotations of the target are lost.
       ...(isLost ? reportedFinds(before, find) : []),
     ],

@@ -41,6 +41,15 @@ function vaultSecret({ metadata = {}, spec = {}, status }: Changes = {}): KubeOb
 
 const changed = (...secrets: string[]) => ({ secrets: new Set(secrets), files: new Set<string>() });
 
+const METADATA = {
+  uid: "uid-2",
+  resourceVersion: "7",
+  labels: {},
+  annotations: {},
+  owners: [],
+  deleting: false,
+};
+
 /** A status that this process does not know. */
 const UNKNOWN = {};
 
@@ -74,7 +83,8 @@ function scene(resyncMs = 0, workers = 4) {
     access: { of: () => () => true },
     connections: { isStarting: (connection) => starting.has(connection) },
     targets: {
-      observe: (_, change) => !("now" in change && written.has(change.now.resourceVersion)),
+      observe: (_, change) =>
+        !written.has(("now" in change ? change.now : change.before).resourceVersion),
       stopReading: () => log.push("stop reading"),
       forget: (key) => log.push(`forget target ${key}`),
       metadata: () => undefined,
@@ -118,7 +128,7 @@ test("a resource is reconciled once its connection has a list or has failed, or 
   starting.add("shop/vault");
   expect(await add(vaultSecret())).toEqual(["references of shop/vault"]);
   controller.onConnectionStateChange("shop/vault");
-  controller.targetChanged("Secret", { type: "deleted", key: "shop/db", before: {} as never });
+  controller.targetChanged("Secret", { type: "deleted", key: "shop/db", before: METADATA });
   expect(await happened()).toEqual([]);
   starting.clear();
   controller.onConnectionStateChange("shop/vault");
@@ -254,7 +264,7 @@ test("the resources of a target are reconciled when it drifts, or its write is n
   controller.requeueTarget("Secret/shop/db", "background");
   expect(await happened()).toEqual([DB]);
   controller.requeueTarget("Secret/shop/other", "background");
-  controller.targetChanged("Secret", { type: "deleted", key: "shop/db", before: {} as never });
+  controller.targetChanged("Secret", { type: "deleted", key: "shop/db", before: METADATA });
   expect(await happened()).toEqual([DB]);
   controller.listEnded(DB);
   expect(await happened()).toEqual([DB]);
@@ -263,14 +273,7 @@ test("the resources of a target are reconciled when it drifts, or its write is n
 test("a write of this process reconciles the resources of the target only if there are several", async () => {
   const { controller, written, add, happened } = scene();
   await add(vaultSecret());
-  const now = {
-    uid: "uid-2",
-    resourceVersion: "7",
-    labels: {},
-    annotations: {},
-    owners: [],
-    deleting: false,
-  };
+  const now = METADATA;
   written.add("7");
   controller.targetChanged("Secret", { type: "added", key: "shop/db", now });
   expect(await happened()).toEqual([]);
@@ -281,14 +284,18 @@ test("a write of this process reconciles the resources of the target only if the
 });
 
 test("an object that a resource owns and does not name reconciles that resource", async () => {
-  const { controller, add, happened } = scene();
+  const { controller, written, add, happened } = scene();
   await add(vaultSecret());
-  const state = { uid: "uid-2", resourceVersion: "7", labels: {}, owners: [], deleting: false };
-  const former = { ...state, annotations: { "vaultsync.dev/owner": "VaultSecret/db" } };
+  const former = { ...METADATA, annotations: { "vaultsync.dev/owner": "VaultSecret/db" } };
   controller.targetChanged("Secret", { type: "added", key: "shop/former", now: former });
   expect(await happened()).toEqual([DB]);
+  controller.targetChanged("Secret", { type: "deleted", key: "shop/former", before: former });
+  expect(await happened()).toEqual([DB]);
+  written.add("7");
+  controller.targetChanged("Secret", { type: "deleted", key: "shop/former", before: former });
+  expect(await happened()).toEqual([]);
   controller.targetChanged("Secret", { type: "added", key: "team/former", now: former });
-  const ofAnother = { ...state, annotations: { "vaultsync.dev/owner": "VaultFile/db" } };
+  const ofAnother = { ...METADATA, annotations: { "vaultsync.dev/owner": "VaultFile/db" } };
   controller.targetChanged("Secret", { type: "added", key: "shop/other", now: ofAnother });
   expect(await happened()).toEqual([]);
 });

@@ -124,11 +124,15 @@ export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries">
   targetChanged(kind: TargetKind, change: StoreChange<TargetMetadata>): void {
     const target = targetKey(kind, change.key);
     const resources = this.references.ofTarget(target);
-    const owners = "now" in change ? ownerKeys(change.key, change.now) : [];
+    const isOthers = this.#options.targets.observe(target, change);
+    const isDeleted = change.type === "deleted";
+    // What this process deleted is done with.
+    const owners =
+      isDeleted && !isOthers ? [] : ownerKeys(change.key, isDeleted ? change.before : change.now);
     for (const owner of owners) {
       if ((this.references.get(owner)?.target ?? target) !== target) this.#add(owner, "drift");
     }
-    if (!this.#options.targets.observe(target, change) && resources.size < 2) return;
+    if (!isOthers && resources.size < 2) return;
     for (const key of resources) this.#add(key, "drift");
   }
 

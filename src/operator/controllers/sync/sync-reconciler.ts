@@ -219,7 +219,8 @@ export class SyncReconciler {
       if (now === "whole") return targetChanged("the target was changed concurrently");
       return this.#observeTarget(listed, now);
     }
-    const observed = findSources(listed, found);
+    const formers = () => this.#options.targets.formers(resource);
+    const observed = findSources(listed, found, formers);
     return "reason" in observed ? reported(observed, { stale: access.stale }) : observed;
   }
 
