@@ -1,4 +1,5 @@
 import { seededRandom } from "../lab/seeded-random.ts";
+import { HOSTS_ANNOTATION } from "../../src/operator/api/names.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 import { NAMESPACES, PASSWORD } from "./cast.ts";
 import type { Command } from "./commands.ts";
@@ -12,6 +13,7 @@ export const breakages = [
   "no-certificate",
   "remove-password",
   "remove-login",
+  "forbid-host",
   "repair",
 ] as const;
 
@@ -42,6 +44,10 @@ export function breakConnection(world: World, { namespace, how }: BreakCommand):
       return void server.replace(SECRETS, { ...server.get(SECRETS, login), data: {} });
     case "remove-login":
       return server.delete(SECRETS, login);
+    case "forbid-host": {
+      const annotations = { [HOSTS_ANNOTATION]: "other.example.com" };
+      return void server.patch(SECRETS, login, { metadata: { annotations } });
+    }
     case "repair":
       putCaBundle(server, namespace);
       return world.setPassword(namespace, PASSWORD);

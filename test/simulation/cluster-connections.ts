@@ -30,6 +30,8 @@ export function withClusterConnections(commands: readonly Command[], random: Ran
 
 class ClusterCommandMaker {
   readonly #random: Random;
+  /** The spec of the last VaultConnection. */
+  #last: object = { trustedOwners: [CREATOR] };
 
   constructor(random: Random) {
     this.#random = random;
@@ -48,12 +50,12 @@ class ClusterCommandMaker {
       files: this.#pick(GLOBS),
     }));
     const spec = {
+      ...this.#last,
       url: urlOf(this.#pick(VAULTS)),
       email: CLUSTER_ACCOUNT,
-      auth: { passwordSecretRef: { name: "login" } },
+      auth: { passwordSecretRef: { name: "login", key: "password" } },
       refreshInterval: this.#pick(["5s", "10s", "60s"]),
-      trustedOwners: [CREATOR],
-      ...(this.#random() < 0.2 && { scope: { onlyReferenced: true } }),
+      ...(this.#random() < 0.1 && { scope: { onlyReferenced: true } }),
       access,
     };
     return { type: "put-cluster-connection", name: NAME, spec };
@@ -85,8 +87,9 @@ class ClusterCommandMaker {
       return this.#random() < 0.4 ? { ...command, owner: CLUSTER_ACCOUNT } : command;
     if (command.type === "share")
       return this.#random() < 0.3 ? { ...command, to: CLUSTER_ACCOUNT } : command;
-    if (command.type !== "put" || command.kind === "VaultConnection" || this.#random() < 0.5)
-      return command;
+    if (command.type !== "put") return command;
+    if (command.kind === "VaultConnection") this.#last = command.spec;
+    if (command.kind === "VaultConnection" || this.#random() < 0.5) return command;
     return {
       ...command,
       spec: { ...command.spec, connectionRef: { kind: "ClusterVaultConnection", name: NAME } },

@@ -121,6 +121,7 @@ export class World {
     // Events of cluster-scoped objects are in the namespace default.
     for (const namespace of ["default", SYSTEM_NAMESPACE]) this.server.createNamespace(namespace);
     this.setPassword(SYSTEM_NAMESPACE, PASSWORD);
+    putCaBundle(this.server, SYSTEM_NAMESPACE);
     simulateWorkloads(this.server, ROLLOUT_MS);
     for (const namespace of NAMESPACES) this.createNamespace(namespace);
     for (const vault of VAULTS) {
@@ -148,13 +149,17 @@ export class World {
     return this.replicas.greatestSkewMs;
   }
 
-  /** Sets the password that a namespace's connections use. */
+  /** Sets the password that a namespace's connections use, for any host. */
   setPassword(namespace: string, password: string): void {
     const metadata = { namespace, name: "login" };
     const data = { password: Buffer.from(password).toString("base64") };
     const secret = { apiVersion: "v1", kind: "Secret", metadata, type: CREDENTIALS_TYPE, data };
     const before = this.server.find(SECRETS, metadata);
-    if (before) this.server.replace(SECRETS, { ...secret, metadata: before.metadata });
+    if (before)
+      this.server.replace(SECRETS, {
+        ...secret,
+        metadata: { ...before.metadata, annotations: {} },
+      });
     else this.server.create(SECRETS, secret);
   }
 
