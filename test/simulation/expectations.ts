@@ -126,9 +126,9 @@ export function expectedOf(world: World, object: KubeObject, all: readonly KubeO
 const isOptionalGone = ({ item, base64 }: Resolved): boolean =>
   item.absence === "optional" && base64 === undefined;
 
-/** Returns the object that a resource still has under another name than its target has. */
-const formerTarget = ({ server }: World, resource: KubeObject): KubeObject | undefined =>
-  [...server.all(SECRETS), ...server.all(CONFIG_MAPS)].find(
+/** Returns the objects that belong to a resource, its former targets as well. */
+const ownObjects = ({ server }: World, resource: KubeObject): readonly KubeObject[] =>
+  [...server.all(SECRETS), ...server.all(CONFIG_MAPS)].filter(
     (object) =>
       object.metadata.namespace === resource.metadata.namespace && belongsTo(resource, object),
   );
@@ -149,11 +149,14 @@ function outcome(
   const found = resolved.filter(isFound);
   // A rule that finds nothing, and a name that it found earlier.
   if (found.length > 0 && found.every(({ base64 }) => base64 === undefined)) return "anything";
-  const former = existing ?? formerTarget(world, object);
-  const present = former ? contentOf(former) : {};
+  // Until the next target has its content, a former one keeps what the rule found.
+  const present = [existing ?? [], ownObjects(world, object)]
+    .flat()
+    .flatMap((one) => Object.keys(contentOf(one)));
   const mayBeKept = ({ item }: Resolved): boolean =>
-    item.key in present || spec.target?.template !== undefined;
-  if (former && found.some((one) => one.base64 === undefined && mayBeKept(one))) return "anything";
+    present.includes(item.key) || spec.target?.template !== undefined;
+  if (present.length > 0 && found.some((one) => one.base64 === undefined && mayBeKept(one)))
+    return "anything";
   const needed = resolved.filter(({ item, base64, isListed, lacksVersion }) => {
     // A hold also names versions that do not exist, of names that a rule finds.
     if (item.absence === "found") return base64 !== undefined || lacksVersion === true;

@@ -93,6 +93,18 @@ describe("decide for an absent target", () => {
   });
 });
 
+describe("decide for a found name whose key another source has", () => {
+  const other: Resolution = { state: "unusable", item: { ...a, source: "b" }, why: "taken" };
+
+  test.each([
+    [absent, "write a=vault@3"],
+    [owned({ a: 3 }), "verify a=target@3"],
+    [owned({ a: 2 }), "write a=vault@3"],
+  ])("%j: leaves the key to that source", (target, plan) => {
+    expect(summary(decide(syncResource([a]), [found(a, 3), other], target))).toBe(plan);
+  });
+});
+
 describe("decide for an owned target", () => {
   test.each<[string, SyncResource, Resolution[], TargetState, string]>([
     [

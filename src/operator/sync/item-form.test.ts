@@ -36,6 +36,8 @@ test("all items of a computed content have one form, which changes with each ins
     formsOf([syncItem("b"), object])[0],
     formsOf([syncItem("a", { property: "/a" }), object])[0],
     formsOf([syncItem("a"), object, { ...object, id: "dataFrom[1]" }])[0],
+    formsOf([syncItem("a"), object, syncItem("c")])[0],
+    formsOf([syncItem("a"), object, syncItem("c", { isExtracted: true })])[0],
     formsOf([syncItem("a"), object], { data: { a: "{{ a }}" } })[0],
     formsOf([syncItem("a"), object], { data: { b: "{{ a }}" } })[0],
     formsOf([syncItem("a")], { data: { a: "{{ a }}" } })[0],

@@ -1,3 +1,4 @@
+import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import {
@@ -65,11 +66,8 @@ function readClaims(
   resource: SyncResource,
   annotations: Readonly<Record<string, string>>,
 ): z.output<typeof claims> | undefined {
-  try {
-    return claims.parse(JSON.parse(annotations[mergeAnnotation(resource)] ?? ""));
-  } catch {
-    return undefined;
-  }
+  const text = annotations[mergeAnnotation(resource)];
+  return text === undefined ? undefined : claims.safeParse(jsonOrUndefined(text)).data;
 }
 
 /**

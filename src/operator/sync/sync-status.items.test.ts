@@ -8,6 +8,7 @@ import {
   readStatus,
   removesWhenGone,
   reportedDeadline,
+  reportedName,
   reportedOwners,
   showsBytes,
   showsServed,
@@ -25,6 +26,18 @@ const found = (changes: Partial<ReturnType<typeof candidate>> = {}): Resolution 
   version: 3,
 });
 const missing: Resolution = { state: "missing", item: a };
+
+test("a status names the source of each key that it shows", () => {
+  const items = [
+    { secretKey: "password", key: "db" },
+    { secretKey: "user", key: "db-user" },
+  ];
+  expect(reportedName({ items }, "user")).toBe("db-user");
+  expect(reportedName({ items }, "db")).toBeUndefined();
+  const files = [{ key: "ca.crt", filename: "ca.pem", version: 1 }];
+  expect(reportedName({ items: files }, "ca.crt")).toBe("ca.pem");
+  expect(reportedName({}, "user")).toBeUndefined();
+});
 
 /**
  * Returns the status after a reconcile that resolved the items like this, as the next one parses
