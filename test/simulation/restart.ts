@@ -9,6 +9,7 @@ import { findCondition } from "../../src/operator/api/conditions.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { converge } from "./convergence.ts";
+import { awaitsFirstTarget } from "./first-targets.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
 import type { WriteRules } from "./write-rules.ts";
 
@@ -125,7 +126,8 @@ const IGNORED = ["token", "loginPausedUntil", "rejectedCredentials", "secrets", 
  * source is proven again: until then nothing is stalled. The numbers of secrets and files come from
  * the last write.
  */
-function comparable({ kind, status = {} }: KubeObject): unknown {
+function comparable(object: KubeObject): unknown {
+  const { kind, status = {} } = object;
   const { conditions = [] } = status as {
     readonly conditions?: readonly {
       readonly type: string;
@@ -134,7 +136,11 @@ function comparable({ kind, status = {} }: KubeObject): unknown {
   };
   // Of a connection that was never listed, each process knows only since when it tries.
   if (!kind.endsWith("VaultConnection")) {
-    const shown = conditions.filter(({ type }) => type !== "Stale");
+    // Each process waits five minutes for a first target.
+    const isWaiting = awaitsFirstTarget(object);
+    const shown = conditions.filter(
+      ({ type }) => type !== "Stale" && !(isWaiting && ["Stalled", "Reconciling"].includes(type)),
+    );
     return {
       ...(status as object),
       conditions: shown.map((one) => (one.type === "Stalled" ? withoutTime(one) : one)),

@@ -35,7 +35,7 @@ export const conditions = z
   .optional()
   .describe(
     "Current conditions; all but Ready are present only while they are true. Ready: in sync. Reconciling: the last attempt failed and is retried. " +
-      "Stalled: a user has to act. Stale: no list of the vault for more than three intervals. RemovalsHeld: removals wait for a confirmation. " +
+      "Stalled: a user has to act, or there is no target after five minutes. Stale: no list of the vault for more than three intervals. RemovalsHeld: removals wait for a confirmation. " +
       "UpdateAvailable: a newer version is not followed. Held: the annotation vaultsync.dev/hold keeps the versions. ExpiringSoon: a source has expired or does so within 24 hours.",
   );
 

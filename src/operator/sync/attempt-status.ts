@@ -20,6 +20,8 @@ export interface Attempt extends Partial<Pick<Report, "reconciling" | "stale">> 
   /** Describes what happens while the lists are too old. */
   readonly consequence: string;
   readonly generation: number;
+  /** The resource had time enough, and has not reached anything yet. */
+  readonly isOverdue?: boolean;
   /** In milliseconds since the epoch. */
   readonly now: number;
 }
@@ -29,10 +31,14 @@ const ITEM_TYPES: readonly ConditionType[] = ["UpdateAvailable", "Held", "Expiri
 
 const isReady = ({ type, status }: Condition): boolean => type === "Ready" && status === "True";
 
-/** Returns the condition Ready, and Stalled if only a user can resolve what is wrong. */
+/**
+ * Returns the condition Ready, and Stalled if only a user can resolve what is wrong, or if that has
+ * lasted too long.
+ */
 export function readyConditions(
   { ready, reason, message }: ReadyCondition,
   stale?: Staleness,
+  isOverdue = false,
 ): [ConditionNow, ...ConditionNow[]] {
   const status = reason === "Suspended" ? "Unknown" : ready ? "True" : "False";
   const condition: ConditionNow = {
@@ -41,9 +47,9 @@ export function readyConditions(
     reason,
     message: ready ? datedMessage(message, stale) : message,
   };
-  return ready || !isStalled(reason)
-    ? [condition]
-    : [condition, { type: "Stalled", status: "True", reason, message }];
+  return status === "False" && (isOverdue || isStalled(reason))
+    ? [condition, { type: "Stalled", status: "True", reason, message }]
+    : [condition];
 }
 
 function conditionsNow({
@@ -52,12 +58,14 @@ function conditionsNow({
   stale,
   consequence,
   items = [],
+  isOverdue,
 }: Attempt): ConditionNow[] {
   const [ready, ...stalled] =
-    readyCondition === undefined ? [] : readyConditions(readyCondition, stale);
+    readyCondition === undefined ? [] : readyConditions(readyCondition, stale, isOverdue);
   return [
     ...(ready === undefined ? [] : [ready]),
-    ...(reconciling === undefined
+    // Tools that wait for the resource stop at Stalled, and go on waiting at Reconciling.
+    ...(reconciling === undefined || (isOverdue === true && stalled.length > 0)
       ? []
       : [{ type: "Reconciling", status: "True", ...reconciling } as const]),
     ...stalled,

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { findCondition } from "../api/conditions.ts";
+import { isReason, isStalled } from "../api/reasons.ts";
 import {
   type FileItemStatus,
   fileStatus,
@@ -143,6 +144,8 @@ export function reportedDeadline({ items = [] }: SyncStatus, source: string): nu
 /** Everything that a status is computed from. Timestamps are in milliseconds since the epoch. */
 export interface StatusInput extends Report {
   readonly resource: SyncResource;
+  /** The resource has had no target for too long; see {@link firstTargetDueInMs}. */
+  readonly isOverdue?: boolean;
   readonly now: number;
 }
 
@@ -282,6 +285,28 @@ export function isVerifiedBy(
   return isCurrent && status.target?.digest !== undefined;
 }
 
+/** Time in milliseconds within which a resource gets its first target, or fails. */
+const FIRST_TARGET_MS = 5 * 60_000;
+
+/** Reports whether a resource had a target that was in sync. */
+export const hadTarget = ({ target }: SyncStatus): boolean => target?.digest !== undefined;
+
+/**
+ * Returns the time in milliseconds after which a resource that never had a target is Stalled: what
+ * it lacks may have been created together with it. 0 if the status shows that it is.
+ *
+ * @param waitedMs time for which this process has seen this generation without a target
+ */
+export function firstTargetDueInMs(
+  { conditions, observedGeneration }: SyncStatus,
+  generation: number,
+  waitedMs: number,
+): number {
+  const stalled = findCondition(conditions, "Stalled")?.reason ?? "";
+  const isShown = observedGeneration === generation && isReason(stalled) && !isStalled(stalled);
+  return isShown ? 0 : Math.max(0, FIRST_TARGET_MS - waitedMs);
+}
+
 /**
  * Returns the status after one reconcile. It equals `before` if nothing changed: the caller can
  * skip the write; see docs/design/status.md#status-writes.
@@ -298,6 +323,7 @@ export function nextStatus(before: SyncStatus, report: StatusInput): object {
     items: resolutions && itemConditions(resource, resolutions, now),
     consequence: "the target is kept unchanged",
     generation: resource.generation,
+    isOverdue: report.isOverdue === true,
   });
   return defined({
     ...attempt,

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { parseDuration } from "../../../src/operator/lib/duration.ts";
 import { findCondition } from "../../../src/operator/api/conditions.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { isReason, isStalled } from "../../../src/operator/api/reasons.ts";
+import { awaitsFirstTarget } from "../first-targets.ts";
 import { SLOWEST_MS, USUAL_MS } from "../networks.ts";
 import { Violation, type World } from "../world.ts";
 import { type Item, itemsOf, outputsOf, type Spec, specOf } from "./spec-items.ts";
@@ -47,6 +49,7 @@ export function checkStatus(
 ): boolean {
   const now = (after["status"] ?? {}) as Status;
   checkReportedVersions(world, name, before?.["status"] ?? {}, now, after);
+  checkStalled(name, now, after);
   const isReady = findCondition(now.conditions, "Ready")?.status === "True";
   const isWaiting = ["Reconciling", "Stale"].some(
     (type) => findCondition(now.conditions, type as "Stale")?.status === "True",
@@ -56,6 +59,14 @@ export function checkStatus(
   const isSame = isDeepStrictEqual(withoutRestarts(before?.["status"]), withoutRestarts(now));
   if (!isSame) checkReady(world, name, now, after);
   return true;
+}
+
+/** Only a resource that never had a target is Stalled by what others may still create (I24). */
+function checkStalled(name: string, { conditions }: Status, after: KubeObject): void {
+  const stalled = findCondition(conditions, "Stalled");
+  if (stalled === undefined || (isReason(stalled.reason) && isStalled(stalled.reason))) return;
+  if (!awaitsFirstTarget(after))
+    throw new Violation("I24", `${name} had a target, and is Stalled by ${stalled.reason}`);
 }
 
 /**

@@ -19,12 +19,10 @@ function waitFor(
   resolutions: object[] | undefined,
   { reason = "Synced", next = { outcome: "done" } }: { reason?: string; next?: Next } = {},
 ): Next {
-  return nextWait(
-    next,
-    { readyCondition: { reason }, resolutions } as unknown as Report,
-    NOW,
-    false,
-  );
+  return nextWait(next, { readyCondition: { reason }, resolutions } as unknown as Report, {
+    now: NOW,
+    merges: false,
+  });
 }
 const wait = (reason: "connection" | "target" | "time", atMostMs: number): Next => ({
   outcome: "done",
@@ -58,7 +56,9 @@ test("a newer version that is not followed yet is waited for until its interval 
 
 test("a resource whose condition stays unchanged waits for its items only", () => {
   const report = { readyCondition: undefined, resolutions: [missing(30_000)] } as unknown as Report;
-  expect(nextWait({ outcome: "done" }, report, NOW, false)).toEqual(wait("connection", 30_000));
+  expect(nextWait({ outcome: "done" }, report, { now: NOW, merges: false })).toEqual(
+    wait("connection", 30_000),
+  );
 });
 
 test.each([
@@ -83,12 +83,10 @@ test("a resource with a problem is reported as not ready, unless it is suspended
     ["Synced", true],
   ];
   const nexts = rows.map(([reason, ready]) =>
-    nextWait(
-      { outcome: "done" },
-      { readyCondition: { reason, ready } } as unknown as Report,
-      NOW,
-      false,
-    ),
+    nextWait({ outcome: "done" }, { readyCondition: { reason, ready } } as unknown as Report, {
+      now: NOW,
+      merges: false,
+    }),
   );
   expect(nexts).toEqual([{ ...none, notReady: true }, none, none]);
 });
@@ -97,15 +95,28 @@ const ofReason = (reason: string, ready = false): Report =>
   ({ readyCondition: { reason, ready } }) as unknown as Report;
 
 test("a resource that is not ready and merges its keys waits for its object", () => {
-  const { wait: unseen } = nextWait({ outcome: "done" }, ofReason("SourceMissing"), NOW, true) as {
+  const { wait: unseen } = nextWait({ outcome: "done" }, ofReason("SourceMissing"), {
+    now: NOW,
+    merges: true,
+  }) as {
     wait?: unknown;
   };
   expect(unseen).toEqual({ for: "target", atMostMs: 30_000 });
   const ended = [ofReason("Synced", true), ofReason("Suspended")].map((report) =>
-    nextWait({ outcome: "done" }, report, NOW, true),
+    nextWait({ outcome: "done" }, report, { now: NOW, merges: true }),
   );
   expect(ended).toEqual([
     { outcome: "done", wait: undefined },
     { outcome: "done", wait: undefined },
   ]);
+});
+
+test("a resource without a target waits until it is Stalled, unless it is already", () => {
+  const situation = { now: NOW, merges: false, firstTargetDueInMs: 200_000 };
+  const after = (reason: string, ready = false): Next =>
+    nextWait({ outcome: "done" }, ofReason(reason, ready), situation);
+  expect(after("SourceMissing")).toEqual({ ...wait("time", 200_000), notReady: true });
+  expect(after("InvalidSpec")).toEqual({ ...none, notReady: true });
+  expect(after("Suspended")).toEqual(none);
+  expect(after("Synced", true)).toEqual(none);
 });

@@ -1,4 +1,4 @@
-import type { Reason } from "../../api/reasons.ts";
+import { isStalled, type Reason } from "../../api/reasons.ts";
 import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
 import { isDropped } from "../../sync/decide.ts";
 import type { Report } from "../../sync/report.ts";
@@ -28,30 +28,51 @@ function waitsOf(resolution: Resolution, now: number): Wait[] {
   return waits;
 }
 
+/** Returns what the reason of the condition Ready makes a resource wait for. */
+function waitsOfReason(
+  reason: Reason,
+  notReady: boolean,
+  { merges, firstTargetDueInMs = 0 }: Situation,
+): Wait[] {
+  // The watch does not show an object without the operator's label.
+  const isUnseen = OF_OTHERS.has(reason) || (merges && notReady);
+  const isWaiting = notReady && !isStalled(reason);
+  return [
+    { for: "target", atMostMs: isUnseen ? TARGET_WAIT_MS : 0 },
+    { for: "time", atMostMs: isWaiting ? firstTargetDueInMs : 0 },
+  ];
+}
+
 /** Returns the shortest wait; a time that is not positive is no wait. */
 const shortestOf = (waits: readonly Wait[]): Wait | undefined =>
   waits
     .filter(({ atMostMs }) => atMostMs > 0 && Number.isFinite(atMostMs))
     .toSorted((a, b) => a.atMostMs - b.atMostMs)[0];
 
+interface Situation {
+  /** In milliseconds since the epoch. */
+  readonly now: number;
+  /** The resource adds keys to an object that belongs to another owner, maybe none yet. */
+  readonly merges: boolean;
+  /** Time after which the resource is Stalled without a target, in milliseconds. */
+  readonly firstTargetDueInMs?: number | undefined;
+}
+
 /**
- * Adds to a result what a report makes it wait for: the notice before an item expires, and an
- * object that has the name of the target. The shortest wait counts; a retry stays unchanged.
- * `merges`: the resource adds keys to an object that belongs to another owner, maybe none yet.
+ * Adds to a result what a report makes it wait for: the notice before an item expires, an object
+ * that has the name of the target, and the time for a first target. The shortest wait counts; a
+ * retry stays unchanged.
  */
 export function nextWait(
   next: ReconcileResult,
   { readyCondition, resolutions = [] }: Report,
-  now: number,
-  merges: boolean,
+  situation: Situation,
 ): ReconcileResult {
   if (next.outcome === "retry") return next;
-  const reason = readyCondition?.reason ?? "Synced";
-  const notReady = readyCondition?.ready === false && reason !== "Suspended";
-  const waits = resolutions.flatMap((resolution) => waitsOf(resolution, now));
+  const waits = resolutions.flatMap((resolution) => waitsOf(resolution, situation.now));
   if (next.wait !== undefined) waits.unshift(next.wait);
-  // The watch does not show an object without the operator's label.
-  if (OF_OTHERS.has(reason) || (merges && notReady))
-    waits.push({ for: "target", atMostMs: TARGET_WAIT_MS });
+  const notReady = readyCondition?.ready === false && readyCondition.reason !== "Suspended";
+  if (readyCondition !== undefined)
+    waits.push(...waitsOfReason(readyCondition.reason, notReady, situation));
   return { outcome: "done", wait: shortestOf(waits), ...(notReady && { notReady }) };
 }

@@ -38,8 +38,20 @@ export const deadlineKey = ({ id, source, owner = "" }: SyncItem): string =>
 export interface Memory {
   readonly uid: string;
   deadlines: Deadlines | undefined;
+  /** The generation that has no target yet, and since when, in monotonic milliseconds. */
+  firstTarget: { readonly generation: number; readonly since: number } | undefined;
   /** Effects of an earlier reconcile that no status shows yet, because writing it failed. */
   unreported: Report | undefined;
+}
+
+/**
+ * Returns the time in milliseconds for which this generation of a resource has had no target. `now`
+ * is in monotonic milliseconds.
+ */
+export function withoutTargetMs(memory: Memory, generation: number, now: number): number {
+  if (memory.firstTarget?.generation !== generation)
+    memory.firstTarget = { generation, since: now };
+  return now - memory.firstTarget.since;
 }
 
 /** The memory of all resources, by their keys in the queue. */
@@ -53,7 +65,12 @@ export class ResourceMemory {
   of(key: string, uid: string): Memory {
     const known = this.#memory.get(key);
     if (known?.uid === uid) return known;
-    const memory: Memory = { uid, deadlines: undefined, unreported: undefined };
+    const memory: Memory = {
+      uid,
+      deadlines: undefined,
+      firstTarget: undefined,
+      unreported: undefined,
+    };
     this.#memory.set(key, memory);
     return memory;
   }

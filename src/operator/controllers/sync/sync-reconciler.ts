@@ -1,6 +1,8 @@
 import { findCondition } from "../../api/conditions.ts";
 import { type Decision, decide, isDropped, targetConflict } from "../../sync/decide.ts";
 import {
+  firstTargetDueInMs,
+  hadTarget,
   type SyncStatus,
   isForced,
   isVerifiedBy,
@@ -35,7 +37,7 @@ import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
 import { itemsOfOtherVault, resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
-import { deadlinesOf, NO_DEADLINES, ResourceMemory } from "./resource-memory.ts";
+import { deadlinesOf, NO_DEADLINES, ResourceMemory, withoutTargetMs } from "./resource-memory.ts";
 import { removeFormerTargets, removeGoneFromFormers } from "./release-target.ts";
 import { RevocableReads } from "./revocable-reads.ts";
 import type { SourceKind } from "./source-kind.ts";
@@ -141,9 +143,30 @@ export class SyncReconciler {
       : reported(parsed.readyCondition);
     if (next.outcome === "done") this.#options.propagations.ended(key, change);
     if (report === undefined) return next;
-    await this.#report(started, object, withEcho(report, resource, before));
+    const dueInMs = this.#firstTargetDueInMs(started, report);
+    await this.#report(started, object, withEcho(report, resource, before), dueInMs === 0);
     this.#options.lists.reported(key);
-    return nextWait(next, report, this.#options.clock.now(), isMerged(resource));
+    return nextWait(next, report, {
+      now: this.#options.clock.now(),
+      merges: isMerged(resource),
+      firstTargetDueInMs: dueInMs,
+    });
+  }
+
+  /**
+   * Returns the time in milliseconds after which a resource without a target is Stalled;
+   * `undefined` if it has or had one.
+   */
+  #firstTargetDueInMs(
+    { resource: { generation }, before, memory }: Started,
+    { verified }: Report,
+  ): number | undefined {
+    if (hadTarget(before) || verified !== undefined) {
+      memory.firstTarget = undefined;
+      return undefined;
+    }
+    const waitedMs = withoutTargetMs(memory, generation, this.#options.clock.monotonic());
+    return firstTargetDueInMs(before, generation, waitedMs);
   }
 
   async #sync(started: Started): Promise<SyncResult> {
@@ -326,10 +349,11 @@ export class SyncReconciler {
     { key, resource, before, memory, signal }: Started,
     object: KubeObject,
     now: Report,
+    isOverdue: boolean,
   ): Promise<void> {
     const { events, clock, logger } = this.#options;
     const report = withUnreported(now, memory.unreported);
-    const status = nextStatus(before, { ...report, resource, now: clock.now() });
+    const status = nextStatus(before, { ...report, resource, isOverdue, now: clock.now() });
     await this.#statuses[resource.kind].write(key, object, status, signal);
     memory.unreported = undefined;
     recordEvents(events, object, resource, report, { before, now: status });

@@ -1,0 +1,42 @@
+import { findCondition } from "../../src/operator/api/conditions.ts";
+import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import { isReason, isStalled } from "../../src/operator/api/reasons.ts";
+import type { KubeObject } from "../../src/operator/kube/resource.ts";
+import { Violation, type World } from "./world.ts";
+
+interface Status {
+  readonly observedGeneration?: number;
+  readonly conditions?: [];
+  readonly target?: { readonly digest?: string };
+}
+
+const statusOf = ({ status = {} }: KubeObject): Status => status as Status;
+
+/** Reports whether a resource waits for what others may still create, without a target so far. */
+export function awaitsFirstTarget(object: KubeObject): boolean {
+  const { conditions, target } = statusOf(object);
+  const ready = findCondition(conditions, "Ready");
+  if (target?.digest !== undefined || ready?.status !== "False") return false;
+  return isReason(ready.reason) && !isStalled(ready.reason);
+}
+
+/** Returns the resources that wait like this and are not Stalled yet. */
+export const waiting = ({ server }: World): readonly KubeObject[] =>
+  [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].filter(
+    (object) =>
+      awaitsFirstTarget(object) &&
+      findCondition(statusOf(object).conditions, "Stalled") === undefined,
+  );
+
+/**
+ * After a time in which nothing changed, longer than five minutes, each resource that never had a
+ * target is Stalled (I24). A namespace that is not served is not reported about.
+ */
+export function checkFirstTargets(world: World): void {
+  for (const object of waiting(world)) {
+    const { namespace, name, generation } = object.metadata;
+    const isSeen = statusOf(object).observedGeneration === generation;
+    if (isSeen && namespace !== undefined && world.rights.isServed(namespace))
+      throw new Violation("I24", `${object.kind} ${namespace}/${name} waits without being Stalled`);
+  }
+}
