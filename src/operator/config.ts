@@ -24,6 +24,17 @@ const vaultHost = z
     "expected hosts such as vault.example.com, *.example.com or 192.0.2.1, without https:// and without a port",
   );
 
+/** The origin of a URL; in a command line, a password would be readable to others. */
+const ORIGIN =
+  /^https?:\/\/([a-z0-9_]([-a-z0-9_.]*[a-z0-9_])?|\[[0-9a-f:.]+\])(:[0-9]{1,5})?\/?$/iu;
+
+const vaultProxy = z
+  .string()
+  .refine(
+    (text) => ORIGIN.test(text) && URL.canParse(text),
+    "expected the address of an HTTP proxy such as http://proxy.example.com:3128, without a user and a path",
+  );
+
 /** All settings of the operator; `vaultsync operator --help` describes them. */
 export const operatorFlags = z
   .object({
@@ -37,6 +48,8 @@ export const operatorFlags = z
     listen: listen.default({ host: "0.0.0.0", port: 8080 }),
     allowHttp: z.boolean().default(false),
     vaultHosts: z.array(vaultHost).min(1).optional(),
+    vaultProxy: vaultProxy.optional(),
+    vaultNoProxy: z.array(vaultHost).default(["*.svc", "*.cluster.local"]),
     allowedSecretTypes: z.array(secretType).default([]),
     valueCacheBytes: wholeNumber(0).default(16 * 1024 * 1024),
     maxListBytes: wholeNumber(1024, 256 * 1024 * 1024).default(16 * 1024 * 1024),
@@ -58,6 +71,11 @@ export const operatorFlags = z
       message: "excludes --namespaces: drop one of them",
     },
   )
+  .refine(({ vaultProxy: proxy, vaultHosts }) => proxy === undefined || vaultHosts !== undefined, {
+    path: ["vaultProxy"],
+    message:
+      "requires --vault-hosts: the proxy resolves the names of vaults, and the operator cannot check their addresses",
+  })
   .refine(({ leaderElect, shards }) => leaderElect || shards === 1, {
     path: ["shards"],
     message:
@@ -70,6 +88,10 @@ export type OperatorFlags = z.input<typeof operatorFlags>;
 /** Reports whether the operator serves all namespaces, not only the listed ones. */
 export const isForCluster = ({ namespaces, namespacesFile }: OperatorConfig): boolean =>
   namespaces === undefined && namespacesFile === undefined;
+
+/** Returns the proxy for requests to vaults, if there is one. */
+export const vaultProxyOf = ({ vaultProxy: url, vaultNoProxy: except }: OperatorConfig) =>
+  url === undefined ? undefined : { url, except };
 
 /**
  * Returns the flags with their defaults, validated and frozen. @throws ZodError, whose paths are

@@ -14,7 +14,7 @@ import {
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { apiRemedies } from "./api-remedies.ts";
 import { FIELD_MANAGER } from "./api/names.ts";
-import { isForCluster, type OperatorConfig } from "./config.ts";
+import { isForCluster, type OperatorConfig, vaultProxyOf } from "./config.ts";
 import { ApiProblems } from "./kube/api-problems.ts";
 import { KubeClient } from "./kube/client/kube-client.ts";
 import { loadCredentials } from "./kube/credentials/load-credentials.ts";
@@ -104,6 +104,7 @@ export async function runOperator(
   await using api = new KubeClient({ ...client, concurrency });
   await using leaseApi = new KubeClient({ ...client, concurrency: 1 });
   const policy = { allowHttp: config.allowHttp, allowedHosts: config.vaultHosts };
+  const proxy = vaultProxyOf(config);
   const onReady = (): void => {
     ready = true;
     logger.info({ host: credentials.server.host }, "caches synced");
@@ -114,7 +115,7 @@ export async function runOperator(
       config,
       api,
       leaseApi,
-      openTransport: (url, ca) => new UndiciTransport({ url, clock, ca, policy }),
+      openTransport: (url, ca) => new UndiciTransport({ url, clock, ca, policy, proxy }),
       namespace,
       identity: `${hostname()}_${randomUUID()}`,
       host: hostname(),

@@ -11,6 +11,9 @@ export const UNSIMULATED_FLAGS: Readonly<Record<string, string>> = {
   listen: "the endpoints are served outside of the engine",
   "listen.host": "as listen",
   "listen.port": "as listen",
+  vaultProxy: "the simulated transport opens no connections",
+  vaultNoProxy: "as vaultProxy",
+  "vaultNoProxy[]": "as vaultProxy",
 };
 
 const NAMESPACES_FILE = "/etc/vaultsync/namespaces";

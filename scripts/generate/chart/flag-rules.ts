@@ -9,6 +9,9 @@ export type FlagRules = Readonly<Record<string, object>>;
 
 const listOf = (items: object): object => ({ items: { type: "string", ...items } });
 const label = "[A-Za-z0-9_]([-A-Za-z0-9_]*[A-Za-z0-9_])?";
+const hosts = listOf({
+  pattern: `^([*][.])?${label}([.]${label})*$|^[0-9a-fA-F:]*:[0-9a-fA-F:.]*$`,
+});
 const secretType = "[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?";
 const neverAllowed =
   "^(vaultsync[.]dev|helm[.]sh|bootstrap[.]kubernetes[.]io)/|^kubernetes[.]io/service-account-token$";
@@ -17,9 +20,11 @@ export const operatorFlagRules: FlagRules = {
   shards: { minimum: 1, maximum: 64 },
   concurrency: { minimum: 1, maximum: 256 },
   maxListBytes: { minimum: 1024, maximum: 256 * 1024 * 1024 },
-  vaultHosts: listOf({
-    pattern: `^([*][.])?${label}([.]${label})*$|^[0-9a-fA-F:]*:[0-9a-fA-F:.]*$`,
-  }),
+  vaultHosts: hosts,
+  vaultNoProxy: hosts,
+  vaultProxy: {
+    pattern: `^https?://(${label}([.]${label})*|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?/?$`,
+  },
   allowedSecretTypes: listOf({
     maxLength: 253,
     pattern: `^${secretType}$`,

@@ -15,7 +15,9 @@ function isAccepted(chart: Chart, name: string, value: Value): boolean {
   const command = chart.command().exitOverride();
   command.configureOutput({ writeErr: () => undefined });
   try {
-    command.parseOptions([argumentOf(name, value)]);
+    // A proxy requires hosts.
+    const others = name === "vaultProxy" ? ["--vault-hosts=vault.example.com"] : [];
+    command.parseOptions([argumentOf(name, value), ...others]);
   } catch {
     return false;
   }

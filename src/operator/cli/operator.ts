@@ -94,6 +94,16 @@ function operatorOptions(): Option[] {
       "comma-separated hosts that vault URLs may name, wildcards such as *.example.com included (default: any host)",
     ).argParser(parseList),
     option(
+      "--vault-proxy <url>",
+      "HTTP proxy for the requests to vaults, by CONNECT; requires --vault-hosts (default: none)",
+    ),
+    option(
+      "--vault-no-proxy <hosts>",
+      "comma-separated hosts of vaults that are reached without --vault-proxy",
+    )
+      .argParser(parseList)
+      .default(["*.svc", "*.cluster.local"], "*.svc,*.cluster.local"),
+    option(
       "--allowed-secret-types <types>",
       "comma-separated types of Secrets that a VaultSecret may request in addition to the default ones",
     ).argParser(parseList),

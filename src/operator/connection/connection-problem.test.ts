@@ -48,6 +48,11 @@ describe("explainFailure says what is wrong and what to do", () => {
       "spec.url: --vault-hosts does not include vault.example.com; use an allowed host, or add this one to the flag of the operator",
     ],
     [
+      "a proxy that refuses the host",
+      new TransientError(login, "unreachable", { detail: "PROXY_403" }),
+      "the proxy of the operator opens no connection to vault.example.com (PROXY_403); check that --vault-proxy is its address and that it allows the host, or name the host in --vault-no-proxy",
+    ],
+    [
       "a redirect",
       new RefusedError(login, "redirect"),
       "spec.url: the vault redirects to another address; set spec.url to the final one",

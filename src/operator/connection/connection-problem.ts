@@ -3,6 +3,7 @@ import { isLoopback } from "../../lib/loopback.ts";
 import type { ConnectionKind } from "../api/kinds.ts";
 import type { Reason } from "../api/reasons.ts";
 import { hostOf } from "../vault-client/http/host-policy.ts";
+import { PROXY_PREFIX } from "../vault-client/http/vault-transport.ts";
 import {
   type AuthError,
   isVaultError,
@@ -116,6 +117,13 @@ function refused(error: RefusedError, facts: ConnectionFacts, url: URL): Connect
 function unreachable({ detail = "" }: TransientError, { hostname, host }: URL): ConnectionProblem {
   const code = detail === "" ? "" : ` (${detail})`;
   const common = { check: "network", reason: "VaultUnreachable" } as const;
+  if (detail.startsWith(PROXY_PREFIX))
+    return {
+      ...common,
+      cause: `the proxy of the operator opens no connection to ${host}${code}`,
+      remedy:
+        "check that --vault-proxy is its address and that it allows the host, or name the host in --vault-no-proxy",
+    };
   if (detail === "ENOTFOUND" || detail === "EAI_AGAIN")
     return {
       ...common,

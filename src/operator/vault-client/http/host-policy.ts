@@ -55,8 +55,9 @@ export function addressAllowed(address: string, policy: HostPolicy): boolean {
   return policy.allowHttp || !loopback.check(address, family);
 }
 
-function hostAllowed(hostname: string, allowed: readonly string[]): boolean {
-  return allowed.some((entry) => {
+/** Reports whether a host is one of these names and addresses, or below a wildcard. */
+export function matchesHost(hostname: string, entries: readonly string[]): boolean {
+  return entries.some((entry) => {
     const host = entry.toLowerCase();
     return host.startsWith("*.") ? hostname.endsWith(host.slice(1)) : hostname === host;
   });
@@ -76,7 +77,7 @@ export function refusalOf(url: URL, policy: HostPolicy): RefusedCode | undefined
   if ([url.username, url.password, url.search, url.hash].some((part) => part !== "")) return "url";
   if (url.protocol === "http:" && !policy.allowHttp) return "insecure";
   const host = hostOf(url);
-  if (policy.allowedHosts && !hostAllowed(host, policy.allowedHosts)) return "host";
+  if (policy.allowedHosts && !matchesHost(host, policy.allowedHosts)) return "host";
   return isIP(host) !== 0 && !addressAllowed(host, policy) ? "address" : undefined;
 }
 

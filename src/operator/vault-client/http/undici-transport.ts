@@ -1,5 +1,5 @@
 import { createSecureContext, type SecureContext } from "node:tls";
-import { errors, Pool } from "undici";
+import { type Dispatcher, errors, Pool, ProxyAgent } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
 import { Deadline } from "../../lib/deadline.ts";
 import { pemCertificates } from "../../lib/pem-certificates.ts";
@@ -15,8 +15,20 @@ import {
 } from "../vault-error.ts";
 import { receive, type ResponseHead } from "./read-body.ts";
 import { jsonContent, uploadContent } from "./request-content.ts";
-import { AddressRefusedError, policyLookup, refusalOf, type HostPolicy } from "./host-policy.ts";
-import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transport.ts";
+import {
+  AddressRefusedError,
+  hostOf,
+  type HostPolicy,
+  matchesHost,
+  policyLookup,
+  refusalOf,
+} from "./host-policy.ts";
+import {
+  PROXY_PREFIX,
+  type VaultRequest,
+  type VaultResponse,
+  type VaultTransport,
+} from "./vault-transport.ts";
 
 const CONNECTIONS = 8;
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -28,6 +40,12 @@ const KEEP_ALIVE_MS = 65_000;
  */
 const MAX_ERROR_BYTES = 64 * 1024;
 
+/** An HTTP proxy, and the hosts that are reached without it. */
+interface VaultProxy {
+  readonly url: string;
+  readonly except: readonly string[];
+}
+
 export interface UndiciTransportOptions {
   /** Base address, without `/v1`. */
   readonly url: string;
@@ -35,21 +53,26 @@ export interface UndiciTransportOptions {
   readonly clock: Clock;
   /** PEM bundle trusted instead of the public authorities. */
   readonly ca: string | undefined;
+  readonly proxy?: VaultProxy | undefined;
 }
 
 /**
- * Sends requests over HTTP from a separate pool. Never follows a redirect, requests compression,
- * retries or uses a proxy.
+ * Sends requests over HTTP from a separate pool, through a tunnel if a proxy is given: the proxy
+ * sees the host and no request. Never follows a redirect, requests compression or retries, and
+ * ignores proxies in the environment.
  */
 export class UndiciTransport implements VaultTransport {
   readonly #options: UndiciTransportOptions;
+  readonly #origin: string;
   /** The path of the base address. */
   readonly #base: string;
-  #pool: Pool | NoPool;
+  #pool: Dispatcher | NoPool;
 
   constructor(options: UndiciTransportOptions) {
+    const url = URL.parse(options.url);
     this.#options = options;
-    this.#base = (URL.parse(options.url)?.pathname ?? "").replace(/\/$/, "");
+    this.#origin = url?.origin ?? "";
+    this.#base = (url?.pathname ?? "").replace(/\/$/, "");
     this.#pool = open(options, options.ca);
   }
 
@@ -57,27 +80,28 @@ export class UndiciTransport implements VaultTransport {
     const old = this.#pool;
     this.#pool = open(this.#options, ca);
     // A failure in the old pool is reported by the request that uses it.
-    if (old instanceof Pool) old.close().catch(() => undefined);
+    if (!("refused" in old)) old.close().catch(() => undefined);
   }
 
   async request(request: VaultRequest): Promise<VaultResponse> {
     const { operation, signal } = request;
     signal.throwIfAborted();
-    if (!(this.#pool instanceof Pool)) throw new RefusedError(operation, this.#pool.refused);
+    if ("refused" in this.#pool) throw new RefusedError(operation, this.#pool.refused);
     using deadline = new Deadline(this.#options.clock, request.deadlineMs, signal);
     try {
       const { clock } = this.#options;
-      return await post(this.#pool, { base: this.#base, clock }, request, deadline.signal);
+      const to = { origin: this.#origin, base: this.#base, clock };
+      return await post(this.#pool, to, request, deadline.signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (isVaultError(error)) throw error;
       if (deadline.expired) throw new TransientError(operation, "timeout");
-      throw networkError(operation, error);
+      throw networkError(operation, error, this.#pool instanceof ProxyAgent);
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#pool instanceof Pool) await this.#pool.destroy();
+    if (!("refused" in this.#pool)) await this.#pool.destroy();
   }
 }
 
@@ -86,29 +110,38 @@ interface NoPool {
 }
 
 function open(
-  { url: address, policy }: UndiciTransportOptions,
+  { url: address, policy, proxy }: UndiciTransportOptions,
   ca: string | undefined,
-): Pool | NoPool {
+): Dispatcher | NoPool {
   const url = URL.parse(address);
   const refused = url ? refusalOf(url, policy) : "url";
   if (!url || refused) return { refused: refused ?? "url" };
+  const limits = {
+    connections: CONNECTIONS,
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // The deadline of the whole request replaces these.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
   try {
-    return new Pool(url.origin, {
-      connections: CONNECTIONS,
-      allowH2: false,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      // The deadline of the whole request replaces these.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: {
-        timeout: CONNECT_TIMEOUT_MS,
-        lookup: policyLookup(policy),
-        ...(url.protocol === "https:" && { secureContext: trust(ca) }),
-        // A resumed TLS session is not verified again, not even for the expiry of the certificate.
-        maxCachedSessions: 0,
-        // Explicit: no environment variable can turn it off.
-        rejectUnauthorized: true,
-      },
+    const tls = {
+      timeout: CONNECT_TIMEOUT_MS,
+      ...(url.protocol === "https:" && { secureContext: trust(ca) }),
+      // A resumed TLS session is not verified again, not even for the expiry of the certificate.
+      maxCachedSessions: 0,
+      // Explicit: no environment variable can turn it off.
+      rejectUnauthorized: true,
+    };
+    if (proxy === undefined || matchesHost(hostOf(url), proxy.except))
+      return new Pool(url.origin, { ...limits, connect: { ...tls, lookup: policyLookup(policy) } });
+    return new ProxyAgent({
+      ...limits,
+      uri: proxy.url,
+      proxyTunnel: true,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      proxyTls: { rejectUnauthorized: true },
+      requestTls: tls,
     });
   } catch {
     return { refused: "ca" };
@@ -150,8 +183,12 @@ function requestHeaders(request: VaultRequest): Record<string, string> {
 }
 
 async function post(
-  pool: Pool,
-  { base, clock }: { readonly base: string; readonly clock: Clock },
+  pool: Dispatcher,
+  {
+    origin,
+    base,
+    clock,
+  }: { readonly origin: string; readonly base: string; readonly clock: Clock },
   request: VaultRequest,
   signal: AbortSignal,
 ): Promise<VaultResponse> {
@@ -168,6 +205,7 @@ async function post(
     pool,
     {
       method: "POST",
+      origin,
       path: base + operationPath[operation],
       headers: { ...headers, ...requestHeaders(request) },
       body: content,
@@ -207,9 +245,9 @@ const RESET_CODES = new Set([
 
 /**
  * Maps a failure of the network, of name resolution or of TLS. An unverified peer is refused, not
- * transient.
+ * transient. With a proxy, whatever prevents a connection is a failure of the proxy.
  */
-function networkError(operation: Operation, error: unknown): VaultError {
+function networkError(operation: Operation, error: unknown, isProxied: boolean): VaultError {
   const refused = refusedAddress(error);
   if (refused !== undefined) return new RefusedError(operation, "address", refused);
   const detail = systemCode(error);
@@ -218,7 +256,9 @@ function networkError(operation: Operation, error: unknown): VaultError {
   // A peer that does not speak HTTP broke the connection too.
   const reset =
     error instanceof errors.HTTPParserError || (detail !== undefined && RESET_CODES.has(detail));
-  return new TransientError(operation, reset ? "reset" : "unreachable", { detail });
+  if (reset) return new TransientError(operation, "reset", { detail });
+  const why = isProxied ? `${PROXY_PREFIX}${tunnelStatus(error) ?? detail ?? "FAILED"}` : detail;
+  return new TransientError(operation, "unreachable", { detail: why });
 }
 
 /** Returns the address that the host policy refused to connect to. */
@@ -226,6 +266,12 @@ function refusedAddress(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause)
     if (at instanceof AddressRefusedError) return at.address;
   return undefined;
+}
+
+/** Returns the status of a proxy that opens no tunnel. undici has it in a message only. */
+function tunnelStatus(error: unknown): string | undefined {
+  const text = error instanceof errors.RequestAbortedError ? error.message : "";
+  return /^Proxy response \((\d{3})\)/u.exec(text)?.[1];
 }
 
 /**

@@ -1,6 +1,9 @@
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
 
+/** Begins the details of failures of a proxy: its status, or the code of the network. */
+export const PROXY_PREFIX = "PROXY_";
+
 /** A file to upload. */
 export interface FileUpload {
   readonly filename: string;
