@@ -4,7 +4,7 @@ import { z } from "zod";
 import { customResourceDefinitions } from "../../src/operator/api/crd.ts";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { error, on, reset } from "../faults/support/faults.ts";
-import { healthOf } from "./support/health.ts";
+import { actionsOf, healthOf } from "./support/health.ts";
 import { World } from "../lab/real/world.ts";
 import {
   condition,
@@ -175,7 +175,39 @@ test.concurrent.each([
   expect(await healthWhen(kind, name, type, value)).toEqual(expected);
 });
 
-test("the check is added to argocd-cm, whose other keys stay", async () => {
+test("the actions of Argo CD synchronize, suspend and resume a resource", async () => {
+  const { namespace } = world;
+  await world.apply(vaultSecret("acted-on", { password: "db" }));
+  const act = async (name: string): Promise<void> => {
+    await world.ready("VaultSecret", "acted-on");
+    const path = `/apis/vaultsync.dev/v1alpha1/namespaces/${namespace}/vaultsecrets/acted-on`;
+    const { body } = await world.plane.request("GET", path);
+    const { enabled, after } = await actionsOf(JSON.parse(body));
+    expect(enabled).toContain(name);
+    const changed = JSON.stringify(await after(name));
+    const { code, stderr } = await world.plane.kubectl(["replace", "-f", "-"], {
+      namespace,
+      input: changed,
+    });
+    expect(code, stderr).toBe(0);
+  };
+  await act("sync");
+  const synced = await world.until("VaultSecret", "acted-on", (one) =>
+    /^\d{4}-\d\d-\d\dT[\d:]{8}Z$/u.test(String(one.status?.["lastForceSync"])),
+  );
+  expect((await actionsOf(synced)).enabled.toSorted()).toEqual(["suspend", "sync"]);
+  await act("suspend");
+  const suspended = await world.until(
+    "VaultSecret",
+    "acted-on",
+    (one) => condition(one, "Ready")?.reason === "Suspended",
+  );
+  const { enabled, after } = await actionsOf(suspended);
+  expect(enabled).toEqual(["resume"]);
+  expect(await after("resume")).toMatchObject({ spec: { suspend: false } });
+});
+
+test("the check and the actions are added to argocd-cm, whose other keys stay", async () => {
   const { plane } = world;
   const path = "/api/v1/namespaces/argocd";
   expect(
@@ -196,10 +228,14 @@ test("the check is added to argocd-cm, whose other keys stay", async () => {
   const definitions = [...customResourceDefinitions().values()].map(
     (definition) => crd.parse(definition).spec.names.kind,
   );
-  const keys = definitions.map((kind) => [
-    `resource.customizations.health.vaultsync.dev_${kind}`,
-    health,
-  ]);
+  const actions = await readFile("deploy/gitops/argocd/actions.yaml", "utf8");
+  const keys = [
+    ...definitions.map((kind) => [`resource.customizations.health.vaultsync.dev_${kind}`, health]),
+    ...["VaultSecret", "VaultFile", "VaultPush"].map((kind) => [
+      `resource.customizations.actions.vaultsync.dev_${kind}`,
+      actions,
+    ]),
+  ];
   expect(JSON.parse(body)).toMatchObject({
     metadata: { labels: { "app.kubernetes.io/part-of": "argocd" } },
     data: { ...theirs.data, ...Object.fromEntries(keys) },

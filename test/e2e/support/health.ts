@@ -1,10 +1,13 @@
 import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { parse } from "yaml";
 import { z } from "zod";
 import { goTool } from "../../lab/tools/go-tool.ts";
 
-const script = join(import.meta.dirname, "../../../deploy/gitops/argocd/health.lua");
+const DIRECTORY = "../../../deploy/gitops/argocd";
+const script = join(import.meta.dirname, `${DIRECTORY}/health.lua`);
 const verdict = z.object({ status: z.string(), message: z.string() });
 const health = z.object({ kstatus: verdict, argo: verdict });
 export type Health = z.output<typeof health>;
@@ -14,12 +17,42 @@ export type Health = z.output<typeof health>;
  * `deploy/gitops/argocd`) determine it.
  */
 export async function healthOf(objects: readonly unknown[]): Promise<Health[]> {
-  const child = spawn(await goTool("health"), [script], { stdio: ["pipe", "pipe", "pipe"] });
-  child.stdin.end(objects.map((object) => `${JSON.stringify(object)}\n`).join(""));
-  const [lines, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return (await evaluate([script], objects)).map((result) => health.parse(result));
+}
+
+const actionsFile = z.object({
+  "discovery.lua": z.string(),
+  definitions: z.array(z.object({ name: z.string(), "action.lua": z.string() })),
+});
+const discovered = z.record(z.string(), z.object({ disabled: z.boolean() }));
+
+/** The actions that Argo CD offers for an object, and the object after an action. */
+export interface Actions {
+  readonly enabled: readonly string[];
+  readonly after: (name: string) => Promise<unknown>;
+}
+
+/** Returns the actions of `deploy/gitops/argocd` for an object. */
+export async function actionsOf(object: unknown): Promise<Actions> {
+  const text = await readFile(join(import.meta.dirname, `${DIRECTORY}/actions.yaml`), "utf8");
+  const { definitions, ...file } = actionsFile.parse(parse(text));
+  const run = async (lua: string) => (await evaluate([], [{ object, script: lua }]))[0];
+  const found = discovered.parse(await run(file["discovery.lua"]));
+  return {
+    enabled: Object.keys(found).filter((name) => found[name]?.disabled === false),
+    after: (wanted) =>
+      run(definitions.find(({ name }) => name === wanted)?.["action.lua"] ?? "no such action"),
+  };
+}
+
+/** Returns what the program prints for each line. */
+async function evaluate(args: readonly string[], lines: readonly unknown[]): Promise<unknown[]> {
+  const child = spawn(await goTool("health"), args, { stdio: ["pipe", "pipe", "pipe"] });
+  child.stdin.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const [printed, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   if (errors !== "") throw new Error(errors);
-  return lines
+  return printed
     .split("\n")
     .filter(Boolean)
-    .map((line) => health.parse(JSON.parse(line)));
+    .map((line): unknown => JSON.parse(line));
 }
