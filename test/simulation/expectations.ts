@@ -110,7 +110,11 @@ export function expectedOf(world: World, object: KubeObject, all: readonly KubeO
       item.absence === "optional" && (isListed !== true || irregular),
   );
   const conflict = conflictOf(object, existing);
-  if (conflict) return isEmpty ? "anything" : failing(...conflict, ...MISSING, ...CONTENT);
+  // A namespace finds what it may read, and what it found earlier may not be allowed any more.
+  const isDenied = isOfCluster(spec) && resolved.some(isFound);
+  const denied = isDenied ? ["NamespaceNotAllowed"] : [];
+  if (conflict)
+    return isEmpty ? "anything" : failing(...conflict, ...denied, ...MISSING, ...CONTENT);
   const target = targetNameOf(object);
   const isRival = (other: KubeObject): boolean =>
     other !== object && other.metadata.namespace === namespace;
@@ -118,8 +122,7 @@ export function expectedOf(world: World, object: KubeObject, all: readonly KubeO
   if (rivals.length > 0 || resolved.some(({ irregular }) => irregular)) return "anything";
   // A key whose optional source is gone is kept until a user confirms that.
   if (isHeld(connection) && existing && resolved.some(isOptionalGone)) return "anything";
-  // A namespace finds what it may read, and what it found earlier may not be allowed any more.
-  if (isOfCluster(spec) && resolved.some(isFound)) return "anything";
+  if (isDenied) return "anything";
   return outcome(spec, object, existing, resolved, world);
 }
 

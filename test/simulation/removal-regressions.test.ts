@@ -147,3 +147,32 @@ test("a target gets another name while a secret that its rule found is gone", as
   ];
   expect(await runEpisode(1, commands)).toBeUndefined();
 });
+
+// The next client read deadlines of entries of the former vault from the statuses, and held removals
+// that no resource made. A restart ended the hold.
+test("a connection gets another vault while removals of its former one are held", async () => {
+  const other = connection({ url: urlOf("b"), refreshInterval: "10s" }, "other");
+  const commands: Command[] = [
+    ...["m3", "m4", "m5", "m6"].map(writing),
+    connection({ refreshInterval: "5s" }),
+    resource("delta", {
+      data: undefined,
+      dataFrom: [{ find: { name: { regexp: "^m" } } }],
+      target: { whenMissing: "Delete" },
+    }),
+    advance(8_000),
+    other,
+    connection({ url: urlOf("b"), refreshInterval: "60s" }),
+    { type: "write-secret", ...ENTRY, vault: "b", name: "s1" },
+    { type: "write-secret", ...ENTRY, vault: "b", name: "s2", minutes: 2 },
+    resource("beta", {
+      connectionRef: { name: "other" },
+      data: [{ secretKey: "k3", remoteRef: { key: "s1" } }],
+      dataFrom: [{ extract: { key: "s2" } }],
+    }),
+    advance(420_000),
+    connection({ refreshInterval: "60s" }, "other"),
+  ];
+  const endsWithRestart = 2;
+  expect(await runEpisode(endsWithRestart, commands)).toBeUndefined();
+});

@@ -13,11 +13,11 @@ const CONNECTION_SPEC = {
   follow: "Interval",
 };
 
-export const connection = (changes: object = {}): Command => ({
+export const connection = (changes: object = {}, name = "main"): Command => ({
   type: "put",
   kind: "VaultConnection",
   namespace: NAMESPACE,
-  name: "main",
+  name,
   spec: { ...CONNECTION_SPEC, ...changes },
 });
 

@@ -34,8 +34,8 @@ export interface Actions {
 
 /** Returns the actions of `deploy/gitops/argocd` for an object. */
 export async function actionsOf(object: unknown): Promise<Actions> {
-  const text = await readFile(join(import.meta.dirname, `${DIRECTORY}/actions.yaml`), "utf8");
-  const { definitions, ...file } = actionsFile.parse(parse(text));
+  const yaml = await readFile(join(import.meta.dirname, `${DIRECTORY}/actions.yaml`), "utf8");
+  const { definitions, ...file } = actionsFile.parse(parse(yaml));
   const run = async (lua: string) => (await evaluate([], [{ object, script: lua }]))[0];
   const found = discovered.parse(await run(file["discovery.lua"]));
   return {

@@ -83,6 +83,7 @@ export class RemovalsConnection {
     this.wasHeld = wasHeld;
     this.url = url;
     this.removals = new Removals({
+      id: "connection",
       url,
       account: ACCOUNT,
       intervalMs,

@@ -256,10 +256,11 @@ export class ConnectionRegistry implements AsyncDisposable {
 
   #removalsOf(
     key: string,
-    { facts: { url }, account, intervalMs, wasHeld }: WantedConnection,
+    { id, facts: { url }, account, intervalMs, wasHeld }: WantedConnection,
     connection: Connection,
   ): Removals {
     return new Removals({
+      id,
       url,
       account,
       intervalMs,

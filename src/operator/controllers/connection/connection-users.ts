@@ -38,10 +38,10 @@ export interface RemovalFacts {
    */
   ownersOf(name: string): Iterable<string>;
   /**
-   * Returns the deadline of an entry that was listed before this connection was opened, in
+   * Returns the deadline of an entry that a client with the same `connectionId` listed, in
    * milliseconds since the epoch.
    */
-  deadlineOf(kind: EntryKind, name: string): number | undefined;
+  deadlineOf(kind: EntryKind, name: string, id: string): number | undefined;
   /**
    * Reports whether a resource removes a key if this entry is gone: `isDue`, by the vault at its
    * deadline.

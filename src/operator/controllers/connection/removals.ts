@@ -17,6 +17,8 @@ const SERVED = { wasServed: () => true, isKept: () => false };
 
 /** An open connection whose lists are observed. */
 export interface RemovalsOptions {
+  /** The `connectionId`. */
+  readonly id: string;
   readonly url: string;
   /** Email address of the account of the connection. */
   readonly account: string;
@@ -316,9 +318,9 @@ export class Removals implements BlastMember, Disposable {
    */
   #isDue(kind: EntryKind, name: string, { listedAt }: Snapshot, owner?: string): boolean {
     if (kind === "file") return false;
-    const { facts } = this.#options;
+    const { facts, id } = this.#options;
     const records = this.#before?.secrets(name);
-    if (records === undefined) return (facts.deadlineOf(kind, name) ?? Infinity) <= listedAt;
+    if (records === undefined) return (facts.deadlineOf(kind, name, id) ?? Infinity) <= listedAt;
     const isUsed = (record: SecretRecord): boolean =>
       owner === undefined
         ? records.length === 1 || facts.isReferenced(kind, name, { owner: record.owner })

@@ -136,8 +136,9 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
     hasBytes: (kind, name, selection) =>
       users(kind, name, selection).some((shown) => hasBytes(shown, name)),
     ownersOf: (name) => users("secret", name).flatMap(({ status }) => reportedOwners(status, name)),
-    deadlineOf: (kind, name) =>
+    deadlineOf: (kind, name, id) =>
       users(kind, name)
+        .filter(({ status }) => status.connection === id)
         .map(({ status }) => reportedDeadline(status, name))
         .find((deadline) => deadline !== undefined),
     removes: (kind, name, isDue, selection) =>
