@@ -1,6 +1,8 @@
 import { parseArgs } from "node:util";
 
 export interface DemoArguments {
+  /** Without a cluster. */
+  readonly local: boolean;
   readonly once: boolean;
   readonly verbose: boolean;
   readonly vaultPort: number;
@@ -14,8 +16,10 @@ export const help = `Start a Kubernetes API server, the reference vault and the 
 show each change as it happens. Everything is removed at the end, also after Ctrl-C.
 
 Usage: npm run demo [-- --once] [-- --verbose] [-- --vault-port PORT]
+       npm run demo -- --local
        npm run -s demo -- fill      fill a running vault, for "Manual setup" in README.md
 
+  --local            without a cluster, in seconds: a vault, a manifest, and a program with its values
   --once             exit after the last step: 0, or 1 with the failed step (130 after Ctrl-C)
   --verbose          every change with its time, and what each step expects
   --vault-port PORT  port of the vault (default ${defaultVaultPort}, the port in examples/demo/10-connection.yaml; with another port
@@ -31,6 +35,7 @@ export function parseDemoArguments(argv: readonly string[]): DemoArguments {
   const { values } = parseArgs({
     args: [...argv],
     options: {
+      local: { type: "boolean" },
       once: { type: "boolean" },
       verbose: { type: "boolean", short: "v" },
       "vault-port": { type: "string" },
@@ -42,6 +47,7 @@ export function parseDemoArguments(argv: readonly string[]): DemoArguments {
     throw new Error(`--vault-port: expected a port from 1 to 65535, got "${port}"`);
   }
   return {
+    local: values.local ?? false,
     once: values.once ?? false,
     verbose: values.verbose ?? false,
     vaultPort: Number(port),

@@ -4,6 +4,7 @@ import { bold, dim, screen, bad, good, summary } from "./output.ts";
 import { type Stage, setUp } from "./setup.ts";
 import { describeChange } from "./step.ts";
 import { help, parseDemoArguments, type DemoArguments } from "./arguments.ts";
+import { runLocalStory } from "./local-story.ts";
 import { runStory } from "./story.ts";
 
 /** Printed at the end of a run with --once. */
@@ -12,6 +13,12 @@ ${bold("Next")}
   npm run demo              the same, and everything stays up for you to try
   README.md, "Install"      install the operator in a cluster
   docs/resources.md         every field of VaultConnection, VaultSecret and VaultFile`;
+
+/** Printed at the end of a run with --local. */
+const nextLocalSteps = `
+${bold("Next")}
+  npm run demo -- --once      the same manifest in a cluster: control plane, vault and operator
+  docs/command-line.md        plan, render and run`;
 
 function commandsToTry({ controlPlane, operator, vault }: Stage): string {
   return `
@@ -69,6 +76,11 @@ async function runDemo(options: DemoArguments): Promise<number> {
   const preparation = new Preparation(stop);
   let stage: Stage | undefined;
   try {
+    if (options.local) {
+      await runLocalStory(preparation);
+      screen.note(nextLocalSteps);
+      return 0;
+    }
     stage = await setUp(options, preparation);
     await runStory(stage);
     screen.note(`\n${good("✓")} All steps passed.`);

@@ -64,7 +64,7 @@ test(
     const loggedIn = await logInAsShop(vault.url, vault.password);
     await using view = await ClusterView.open(controlPlane.kubeconfigPath, demoNamespace);
     const stage: Stage = {
-      options: { once: true, verbose: false, vaultPort: 0, help: false },
+      options: { local: false, once: true, verbose: false, vaultPort: 0, help: false },
       controlPlane,
       operator: { url: operator.url, log: logOf(operator.container) },
       vault: {
