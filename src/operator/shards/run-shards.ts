@@ -3,7 +3,6 @@ import type { Clock } from "../../lib/clock.ts";
 import { Deadline } from "../lib/deadline.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { jitter, type Random } from "../../lib/random.ts";
-import { isKubeError } from "../kube/kube-error.ts";
 import type { KubeApi, WriteFence } from "../kube/client/kube-api.ts";
 import { acquireLease } from "../kube/leader-election/acquire-lease.ts";
 import {
@@ -100,7 +99,7 @@ class ShardCoordinator implements AsyncDisposable {
   readonly #board: ShardBoard;
   readonly #held = new Map<number, HeldShard>();
   /** The Leases of other replicas, and their holders, that were logged last. */
-  #reported = "";
+  #reported: string | undefined;
   #member: Leadership | undefined;
 
   /** @param fail called with the reason why this process must end */
@@ -132,9 +131,10 @@ class ShardCoordinator implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#held.keys()].map((shard) => this.#release(shard)));
-    await this.#member?.release();
-    if (this.#member !== undefined) await this.#deleteLease(this.#memberName);
+    await Promise.all([...this.#held].map((held) => this.#release(...held)));
+    if (this.#member === undefined) return;
+    await this.#member.release();
+    await this.#deleteLease(this.#memberName);
   }
 
   /** Mean time between two lists of the Leases, in milliseconds. */
@@ -152,9 +152,10 @@ class ShardCoordinator implements AsyncDisposable {
   async #step(signal: AbortSignal): Promise<void> {
     const { identity, shards } = this.#options;
     await this.#list(signal);
-    const quota = shards === 1 ? 1 : quotaOf(identity, this.#board.replicas(shards), shards);
-    const excess = [...this.#held.keys()].slice(quota);
-    await Promise.all(excess.map((shard) => this.#release(shard)));
+    // A single shard has no Leases of replicas, and each replica may take it.
+    const quota = quotaOf(identity, this.#board.replicas(shards), shards);
+    const excess = [...this.#held].slice(quota);
+    await Promise.all(excess.map((held) => this.#release(...held)));
     let failure: unknown;
     for (let shard = 0; shard < shards && this.#held.size < quota; shard += 1) {
       // The other replicas are being replaced by ones with another number of shards, or the other
@@ -219,7 +220,7 @@ class ShardCoordinator implements AsyncDisposable {
    */
   async #findUnlabeled(lease: LeaseOptions, signal: AbortSignal): Promise<LeaseRecord | undefined> {
     const found = await findLease(lease, signal);
-    if (found !== undefined) this.#board.add(found.object);
+    if (found !== undefined) this.#board.add(found);
     return found;
   }
 
@@ -239,17 +240,15 @@ class ShardCoordinator implements AsyncDisposable {
    * Ends the work on a shard, then releases its Lease: another replica takes it over without
    * waiting.
    */
-  async #release(shard: number): Promise<void> {
-    const held = this.#held.get(shard);
-    if (held === undefined) return;
-    held.stop.abort(new Error(`shard ${shard} is handed over`));
-    await held.ended;
-    await held.leadership.release();
+  async #release(shard: number, { leadership, stop, ended }: HeldShard): Promise<void> {
+    stop.abort(new Error(`shard ${shard} is handed over`));
+    await ended;
+    await leadership.release();
     this.#held.delete(shard);
   }
 
   #failWhenLost({ lost }: Leadership): void {
-    lost.addEventListener("abort", () => this.#fail(lost.reason), { once: true });
+    lost.addEventListener("abort", () => this.#fail(lost.reason));
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -263,12 +262,10 @@ class ShardCoordinator implements AsyncDisposable {
   async #deleteLease(name: string, resourceVersion?: string): Promise<void> {
     const { api, namespace, clock } = this.#options;
     using deadline = new Deadline(clock, this.#timing.retryMs, new AbortController().signal);
+    // After a failure the Lease expires by itself, and a later replica deletes it.
     await api
       .delete(LEASES, { namespace, name, resourceVersion }, deadline.signal)
-      .catch((error: unknown) => {
-        // The Lease expires by itself, and a later replica deletes it.
-        if (!isKubeError(error) && !deadline.expired) throw error;
-      });
+      .catch(() => undefined);
   }
 
   #shardLease(shard: number): LeaseOptions {
