@@ -5,11 +5,7 @@ import type { Logger } from "../../lib/logger.ts";
 import { jitter, type Random } from "../../lib/random.ts";
 import type { KubeApi, WriteFence } from "../kube/client/kube-api.ts";
 import { acquireLease } from "../kube/leader-election/acquire-lease.ts";
-import {
-  LEASE_TIMING,
-  type LeaseOptions,
-  type LeaseTiming,
-} from "../kube/leader-election/lease-options.ts";
+import { LEASE_TIMING, type LeaseOptions } from "../kube/leader-election/lease-options.ts";
 import type { LeaseRecord } from "../kube/leader-election/lease-record.ts";
 import type { Leadership } from "../kube/leader-election/leadership.ts";
 import { reportLeaseFailure } from "../kube/leader-election/report-lease-failure.ts";
@@ -35,7 +31,6 @@ export interface ShardsOptions {
   readonly logger: Logger;
   /** Receives why Leases cannot be taken. */
   readonly problems?: RequestProblems | undefined;
-  readonly timing?: LeaseTiming;
   /**
    * Works on one shard, with writes behind the fence, until the signal is aborted and nothing is in
    * flight.
@@ -95,7 +90,6 @@ interface HeldShard {
 class ShardCoordinator implements AsyncDisposable {
   readonly #options: ShardsOptions;
   readonly #fail: (error: unknown) => void;
-  readonly #timing: LeaseTiming;
   readonly #board: ShardBoard;
   readonly #held = new Map<number, HeldShard>();
   /** The Leases of other replicas, and their holders, that were logged last. */
@@ -106,7 +100,6 @@ class ShardCoordinator implements AsyncDisposable {
   constructor(options: ShardsOptions, fail: (error: unknown) => void) {
     this.#options = options;
     this.#fail = fail;
-    this.#timing = options.timing ?? LEASE_TIMING;
     this.#board = new ShardBoard(options.clock);
   }
 
@@ -139,7 +132,7 @@ class ShardCoordinator implements AsyncDisposable {
 
   /** Mean time between two lists of the Leases, in milliseconds. */
   get #pauseMs(): number {
-    const { retryMs } = this.#timing;
+    const { retryMs } = LEASE_TIMING;
     if (this.#held.size === 0) return retryMs * STANDBY_SHARE;
     return this.#options.shards === 1 ? HOLDER_LIST_MS : retryMs * 0.75;
   }
@@ -201,7 +194,7 @@ class ShardCoordinator implements AsyncDisposable {
     }
     // Two replicas with different numbers of shards may take a Lease each at the same time: at
     // least one of them sees the other.
-    using deadline = new Deadline(clock, this.#timing.renewDeadlineMs / 2, signal);
+    using deadline = new Deadline(clock, LEASE_TIMING.renewDeadlineMs / 2, signal);
     await this.#list(deadline.signal).catch(async (error: unknown) => {
       await leadership.release();
       throw error;
@@ -261,7 +254,7 @@ class ShardCoordinator implements AsyncDisposable {
 
   async #deleteLease(name: string, resourceVersion?: string): Promise<void> {
     const { api, namespace, clock } = this.#options;
-    using deadline = new Deadline(clock, this.#timing.retryMs, new AbortController().signal);
+    using deadline = new Deadline(clock, LEASE_TIMING.retryMs, new AbortController().signal);
     // After a failure the Lease expires by itself, and a later replica deletes it.
     await api
       .delete(LEASES, { namespace, name, resourceVersion }, deadline.signal)
@@ -283,7 +276,6 @@ class ShardCoordinator implements AsyncDisposable {
       random,
       logger,
       problems,
-      timing: this.#timing,
       name,
       labels,
     };
