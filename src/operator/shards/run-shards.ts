@@ -3,14 +3,9 @@ import type { Clock } from "../../lib/clock.ts";
 import { Deadline } from "../lib/deadline.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { jitter, type Random } from "../../lib/random.ts";
-import { isKubeError } from "../kube/kube-error.ts";
 import type { KubeApi, WriteFence } from "../kube/client/kube-api.ts";
 import { acquireLease } from "../kube/leader-election/acquire-lease.ts";
-import {
-  LEASE_TIMING,
-  type LeaseOptions,
-  type LeaseTiming,
-} from "../kube/leader-election/lease-options.ts";
+import { LEASE_TIMING, type LeaseOptions } from "../kube/leader-election/lease-options.ts";
 import type { LeaseRecord } from "../kube/leader-election/lease-record.ts";
 import type { Leadership } from "../kube/leader-election/leadership.ts";
 import { reportLeaseFailure } from "../kube/leader-election/report-lease-failure.ts";
@@ -36,7 +31,6 @@ export interface ShardsOptions {
   readonly logger: Logger;
   /** Receives why Leases cannot be taken. */
   readonly problems?: RequestProblems | undefined;
-  readonly timing?: LeaseTiming;
   /**
    * Works on one shard, with writes behind the fence, until the signal is aborted and nothing is in
    * flight.
@@ -96,18 +90,16 @@ interface HeldShard {
 class ShardCoordinator implements AsyncDisposable {
   readonly #options: ShardsOptions;
   readonly #fail: (error: unknown) => void;
-  readonly #timing: LeaseTiming;
   readonly #board: ShardBoard;
   readonly #held = new Map<number, HeldShard>();
   /** The Leases of other replicas, and their holders, that were logged last. */
-  #reported = "";
+  #reported: string | undefined;
   #member: Leadership | undefined;
 
   /** @param fail called with the reason why this process must end */
   constructor(options: ShardsOptions, fail: (error: unknown) => void) {
     this.#options = options;
     this.#fail = fail;
-    this.#timing = options.timing ?? LEASE_TIMING;
     this.#board = new ShardBoard(options.clock);
   }
 
@@ -132,14 +124,15 @@ class ShardCoordinator implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#held.keys()].map((shard) => this.#release(shard)));
-    await this.#member?.release();
-    if (this.#member !== undefined) await this.#deleteLease(this.#memberName);
+    await Promise.all([...this.#held].map((held) => this.#release(...held)));
+    if (this.#member === undefined) return;
+    await this.#member.release();
+    await this.#deleteLease(this.#memberName);
   }
 
   /** Mean time between two lists of the Leases, in milliseconds. */
   get #pauseMs(): number {
-    const { retryMs } = this.#timing;
+    const { retryMs } = LEASE_TIMING;
     if (this.#held.size === 0) return retryMs * STANDBY_SHARE;
     return this.#options.shards === 1 ? HOLDER_LIST_MS : retryMs * 0.75;
   }
@@ -152,9 +145,10 @@ class ShardCoordinator implements AsyncDisposable {
   async #step(signal: AbortSignal): Promise<void> {
     const { identity, shards } = this.#options;
     await this.#list(signal);
-    const quota = shards === 1 ? 1 : quotaOf(identity, this.#board.replicas(shards), shards);
-    const excess = [...this.#held.keys()].slice(quota);
-    await Promise.all(excess.map((shard) => this.#release(shard)));
+    // A single shard has no Leases of replicas, and each replica may take it.
+    const quota = quotaOf(identity, this.#board.replicas(shards), shards);
+    const excess = [...this.#held].slice(quota);
+    await Promise.all(excess.map((held) => this.#release(...held)));
     let failure: unknown;
     for (let shard = 0; shard < shards && this.#held.size < quota; shard += 1) {
       // The other replicas are being replaced by ones with another number of shards, or the other
@@ -200,7 +194,7 @@ class ShardCoordinator implements AsyncDisposable {
     }
     // Two replicas with different numbers of shards may take a Lease each at the same time: at
     // least one of them sees the other.
-    using deadline = new Deadline(clock, this.#timing.renewDeadlineMs / 2, signal);
+    using deadline = new Deadline(clock, LEASE_TIMING.renewDeadlineMs / 2, signal);
     await this.#list(deadline.signal).catch(async (error: unknown) => {
       await leadership.release();
       throw error;
@@ -219,7 +213,7 @@ class ShardCoordinator implements AsyncDisposable {
    */
   async #findUnlabeled(lease: LeaseOptions, signal: AbortSignal): Promise<LeaseRecord | undefined> {
     const found = await findLease(lease, signal);
-    if (found !== undefined) this.#board.add(found.object);
+    if (found !== undefined) this.#board.add(found);
     return found;
   }
 
@@ -239,17 +233,15 @@ class ShardCoordinator implements AsyncDisposable {
    * Ends the work on a shard, then releases its Lease: another replica takes it over without
    * waiting.
    */
-  async #release(shard: number): Promise<void> {
-    const held = this.#held.get(shard);
-    if (held === undefined) return;
-    held.stop.abort(new Error(`shard ${shard} is handed over`));
-    await held.ended;
-    await held.leadership.release();
+  async #release(shard: number, { leadership, stop, ended }: HeldShard): Promise<void> {
+    stop.abort(new Error(`shard ${shard} is handed over`));
+    await ended;
+    await leadership.release();
     this.#held.delete(shard);
   }
 
   #failWhenLost({ lost }: Leadership): void {
-    lost.addEventListener("abort", () => this.#fail(lost.reason), { once: true });
+    lost.addEventListener("abort", () => this.#fail(lost.reason));
   }
 
   async #list(signal: AbortSignal): Promise<void> {
@@ -262,13 +254,11 @@ class ShardCoordinator implements AsyncDisposable {
 
   async #deleteLease(name: string, resourceVersion?: string): Promise<void> {
     const { api, namespace, clock } = this.#options;
-    using deadline = new Deadline(clock, this.#timing.retryMs, new AbortController().signal);
+    using deadline = new Deadline(clock, LEASE_TIMING.retryMs, new AbortController().signal);
+    // After a failure the Lease expires by itself, and a later replica deletes it.
     await api
       .delete(LEASES, { namespace, name, resourceVersion }, deadline.signal)
-      .catch((error: unknown) => {
-        // The Lease expires by itself, and a later replica deletes it.
-        if (!isKubeError(error) && !deadline.expired) throw error;
-      });
+      .catch(() => undefined);
   }
 
   #shardLease(shard: number): LeaseOptions {
@@ -286,7 +276,6 @@ class ShardCoordinator implements AsyncDisposable {
       random,
       logger,
       problems,
-      timing: this.#timing,
       name,
       labels,
     };

@@ -25,19 +25,17 @@ export class ShardBoard {
 
   /** Replaces the content by a complete list. */
   update(leases: readonly KubeObject[]): void {
-    const names = new Set(leases.map(({ metadata }) => metadata.name));
-    for (const name of this.#records.keys()) if (!names.has(name)) this.#records.delete(name);
-    for (const lease of leases) this.add(lease);
+    const before = new Map(this.#records);
+    this.#records.clear();
+    for (const lease of leases) {
+      const known = before.get(lease.metadata.name);
+      this.add(known === undefined ? readLease(lease) : readAgain(known, lease));
+    }
   }
 
-  /** Adds or replaces one Lease. */
-  add(lease: KubeObject): void {
-    const { name, resourceVersion } = lease.metadata;
-    const known = this.#records.get(name);
-    // Between two renewals many lists show the same Lease.
-    if (known !== undefined && known.object.metadata.resourceVersion === resourceVersion) return;
-    const record = known === undefined ? readLease(lease) : readAgain(known, lease);
-    this.#records.set(name, record);
+  /** Adds one Lease until the next list. */
+  add(record: LeaseRecord): void {
+    this.#records.set(record.object.metadata.name, record);
     this.#observer(record).idleMs(record);
   }
 
@@ -100,7 +98,7 @@ export class ShardBoard {
   }
 }
 
-const kindOf = ({ object }: LeaseRecord): string | undefined =>
-  object.metadata.labels?.[LEASE_LABEL];
-const divisionOf = ({ object }: LeaseRecord): string | undefined =>
-  object.metadata.labels?.[SHARDS_LABEL];
+const labelOf = ({ object }: LeaseRecord, label: string): string | undefined =>
+  object.metadata.labels?.[label];
+const kindOf = (record: LeaseRecord): string | undefined => labelOf(record, LEASE_LABEL);
+const divisionOf = (record: LeaseRecord): string | undefined => labelOf(record, SHARDS_LABEL);

@@ -10,6 +10,12 @@ test("connections are spread evenly over the shards", () => {
   for (const count of counts) expect(count).toBeGreaterThan(400);
 });
 
+test("the shard of a connection is the same in each version: an update runs two of them", () => {
+  const some = connections.slice(0, 12);
+  expect(some.map((connection) => shardOf(connection, 3)).join("")).toBe("210100200010");
+  expect(some.map((connection) => shardOf(connection, 8)).join("")).toBe("240504270077");
+});
+
 test("one more shard moves only the connections that it takes over", () => {
   const moved = connections.filter(
     (connection) => shardOf(connection, 5) !== shardOf(connection, 4),

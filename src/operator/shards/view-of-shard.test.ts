@@ -36,10 +36,11 @@ const objects = {
 } as unknown as Parameters<typeof viewOfShard>[0];
 
 const keysOf = (view: Watched<unknown> | undefined): string[] => [...(view?.store.keys() ?? [])];
-const views = Array.from({ length: SHARDS }, (_, shard) => viewOfShard(objects, shard, SHARDS));
+const viewsOf = (all: typeof objects) =>
+  Array.from({ length: SHARDS }, (_, shard) => viewOfShard(all, shard, SHARDS));
 
 test("a shard has its connections", () => {
-  for (const [shard, view] of views.entries()) {
+  for (const [shard, view] of viewsOf(objects).entries()) {
     expect(keysOf(view.connections)).toEqual(
       inShop.filter((key) => shardOf(key, SHARDS) === shard),
     );
@@ -50,7 +51,7 @@ test("a shard has its connections", () => {
 });
 
 test("a shard has the resources that refer to its connections, of either kind", () => {
-  for (const { connections, clusterConnections, secrets, files, pushes } of views) {
+  for (const { connections, clusterConnections, secrets, files, pushes } of viewsOf(objects)) {
     expect(keysOf(secrets)).toEqual(keysOf(connections));
     expect(keysOf(pushes)).toEqual(keysOf(connections));
     expect(keysOf(files)).toEqual(keysOf(clusterConnections).map((name) => `shop/${name}`));
@@ -58,7 +59,7 @@ test("a shard has the resources that refer to its connections, of either kind", 
 });
 
 test("each shard has all targets", () => {
-  for (const view of views) expect(keysOf(view.targetSecrets)).toEqual(inShop);
+  for (const view of viewsOf(objects)) expect(keysOf(view.targetSecrets)).toEqual(inShop);
 });
 
 test("the only shard has everything", () => {
@@ -69,10 +70,8 @@ test.each([undefined, {}, { connectionRef: "x" }, { connectionRef: { kind: 1, na
   "a resource with the spec %j is in the shard of the connection without a name",
   (spec) => {
     const malformed = { ...objects, secrets: watched(inShop, () => spec) };
-    for (const shard of views.keys())
-      expect(keysOf(viewOfShard(malformed, shard, SHARDS).secrets)).toEqual(
-        shard === shardOf("shop/", SHARDS) ? inShop : [],
-      );
+    for (const [shard, { secrets }] of viewsOf(malformed).entries())
+      expect(keysOf(secrets)).toEqual(shard === shardOf("shop/", SHARDS) ? inShop : []);
   },
 );
 
