@@ -7,6 +7,9 @@ import { Violation, type World } from "../world.ts";
 import { type Item, itemsOf, outputsOf, type Spec, specOf } from "./spec-items.ts";
 import { contentOf } from "./target-write.ts";
 
+/** Time after the end of a freeze in which a status may be from before, in milliseconds. */
+const REPORT_MS = 90_000;
+
 interface ItemStatus {
   readonly secretKey?: string;
   readonly key?: string;
@@ -14,6 +17,7 @@ interface ItemStatus {
   readonly owner?: string;
   readonly version?: number;
   readonly latest?: number;
+  readonly otherVault?: boolean;
 }
 
 interface Status {
@@ -82,12 +86,15 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
       (item?.version === undefined || (content && !isRendered && !(key in content)))
     )
       continue;
+    // A freeze keeps the bytes of the vault before.
+    if (item?.otherVault === true && world.freezes.mayHold(namespace ?? "", REPORT_MS)) continue;
     if (item?.version === undefined)
       throw new Violation("I13", `${name} is ready, but reports no version of ${key}`);
     const isOutdated =
       version === "latest" &&
       isHeld !== true &&
       !mayWait(world, spec, status) &&
+      !world.freezes.mayHold(namespace ?? "", REPORT_MS) &&
       item.version < (item.latest ?? 0);
     if (isOutdated)
       throw new Violation(
