@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { connectionKindOf } from "./api/connection-key.ts";
-import type { Labels } from "./api/namespace-selector.ts";
 import type { BlastLimits } from "./controllers/connection/blast-limit.ts";
 import { ClusterAccess } from "./controllers/connection/cluster-access.ts";
 import { ConnectionController } from "./controllers/connection/connection-controller.ts";
@@ -25,9 +24,11 @@ import type { KubeApi, WriteFence } from "./kube/client/kube-api.ts";
 import type { KubeObject } from "./kube/resource.ts";
 import type { Watched } from "./kube/cache/filtered-view.ts";
 import { replayAndSubscribe } from "./kube/cache/replay-and-subscribe.ts";
+import { Freezes, type NamespaceFacts } from "./controllers/sync/freezes.ts";
 import { type SyncedObjects, Syncs, type SyncsOptions } from "./controllers/sync/syncs.ts";
 import { joinedView } from "./kube/cache/joined-view.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
+import type { WrittenFreeze } from "./sync/freeze.ts";
 import type { QueueLimits } from "./runtime/queue-limits.ts";
 import type { WorkQueue } from "./runtime/work-queue.ts";
 import type { WorkloadKind } from "./api/rollout-restart.ts";
@@ -43,8 +44,10 @@ export interface WatchedObjects extends SyncedObjects {
   readonly connections: Watched<KubeObject>;
   /** `undefined`, like the namespaces, if the operator serves some namespaces only. */
   readonly clusterConnections?: Watched<KubeObject> | undefined;
-  /** Labels of the namespaces by name. */
-  readonly namespaces?: Watched<Labels> | undefined;
+  /** The namespaces by name. */
+  readonly namespaces?: Watched<NamespaceFacts> | undefined;
+  /** The ConfigMaps of freezes in the operator's namespace. */
+  readonly freezes: Watched<WrittenFreeze>;
   readonly pushes: Watched<KubeObject>;
   /** Versions of the credentials Secrets. */
   readonly credentials: Watched<string | undefined>;
@@ -145,7 +148,12 @@ export class Controllers implements AsyncDisposable {
       onReferencesChange: (connection: string): void => this.#onReferencesChange(connection),
     };
     const access = new ClusterAccess({ connections: resources, namespaces: namespaces?.store });
-    this.#sync = new Syncs({ ...shared, access });
+    const freezes = new Freezes({
+      configMaps: reflectors.freezes.store,
+      namespaces: namespaces?.store,
+      namespace: options.namespace,
+    });
+    this.#sync = new Syncs({ ...shared, access, freezes });
     const { VaultSecret, VaultFile } = this.#sync.kinds;
     const sources = { VaultSecret: VaultSecret.source, VaultFile: VaultFile.source };
     this.#push = new Pushes({ ...reflectors, ...shared, sources, guard: options.fence });
@@ -176,7 +184,7 @@ export class Controllers implements AsyncDisposable {
    * is disposed.
    */
   subscribe(): Disposable {
-    const { credentials, namespaces } = this.#options.reflectors;
+    const { credentials, namespaces, freezes } = this.#options.reflectors;
     const stack = new DisposableStack();
     stack.use(
       replayAndSubscribe(this.#watchedConnections, (change) =>
@@ -186,6 +194,7 @@ export class Controllers implements AsyncDisposable {
     stack.use(this.#watchedConnections.onChange((change) => this.#onConnectionChange(change)));
     if (namespaces !== undefined)
       stack.use(namespaces.onChange((change) => this.#onNamespaceChange(change)));
+    stack.use(freezes.onChange(() => this.#sync.controller.freezeChanged()));
     stack.use(this.#sync.subscribe());
     stack.use(
       credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)),
@@ -235,9 +244,12 @@ export class Controllers implements AsyncDisposable {
     if (!isSameSpec) this.#sync.controller.accessChanged(key);
   }
 
-  /** Checks the access of a namespace again when its labels changed. */
-  #onNamespaceChange({ key: namespace, ...change }: StoreChange<Labels>): void {
-    if (change.type === "updated" && isDeepStrictEqual(change.before, change.now)) return;
+  /** Checks the access of a namespace again when its labels changed, and its freeze. */
+  #onNamespaceChange(change: StoreChange<NamespaceFacts>): void {
+    const { key: namespace } = change;
+    if (isOtherFreeze(change)) this.#sync.controller.freezeChanged(namespace);
+    if (change.type === "updated" && isDeepStrictEqual(change.before.labels, change.now.labels))
+      return;
     for (const connection of this.#options.reflectors.clusterConnections?.store.keys() ?? []) {
       this.#sync.controller.accessChanged(connection, namespace);
     }
@@ -303,4 +315,11 @@ export class Controllers implements AsyncDisposable {
     });
     this.#pendingReferences.set(connection, timer);
   }
+}
+
+/** Reports whether the freeze of a namespace begins, changes or ends. */
+function isOtherFreeze(change: StoreChange<NamespaceFacts>): boolean {
+  const before = change.type === "added" ? undefined : change.before.freeze;
+  const now = change.type === "deleted" ? undefined : change.now.freeze;
+  return !isDeepStrictEqual(before, now);
 }

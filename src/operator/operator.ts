@@ -20,6 +20,7 @@ import { KubeClient } from "./kube/client/kube-client.ts";
 import { loadCredentials } from "./kube/credentials/load-credentials.ts";
 import { UndiciTransport } from "./vault-client/http/undici-transport.ts";
 import { tenantOf } from "./api/connection-key.ts";
+import { Background } from "./background.ts";
 import { contentKey } from "./content-key.ts";
 import { Controllers, type ControllersOptions } from "./controllers.ts";
 import { BlastLimits } from "./controllers/connection/blast-limit.ts";
@@ -30,6 +31,7 @@ import type { FencedKubeApi, KubeApi, WriteFence } from "./kube/client/kube-api.
 import type { NamespaceWatches } from "./kube/cache/namespace-watches.ts";
 import { ApiEventRecorder } from "./kube/event-recorder.ts";
 import { ALL_NAMESPACES } from "./kube/resource.ts";
+import { FreezeWatch } from "./freeze-watch.ts";
 import { followNamespaces, readNamespaces } from "./namespace-list.ts";
 import { syncObserver, vaultObserver } from "./observers.ts";
 import {
@@ -197,6 +199,8 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
     operatorSamples({ ...config, reflectors, watches, running, openCircuitBreakers }),
   );
   await using background = new Background();
+  const freeze = new FreezeWatch({ ...watchOptions, namespace: options.namespace, problems });
+  background.run((ended) => freeze.run(ended));
   watches.serve(namespaces);
   if (read !== undefined) {
     const follow = {
@@ -208,7 +212,8 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
     };
     background.run((ended) => followNamespaces(follow, ended));
   }
-  if (!(await waitForInitialLists(watches, options, signal))) return;
+  const listed = Promise.all([watches.ready, freeze.ready]);
+  if (!(await waitForInitialLists(listed, watches, options, signal))) return;
   options.onReady();
   const limitsOf = (): QueueLimits => new QueueLimits(clock, config.concurrency);
   const engine = {
@@ -217,6 +222,7 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
     pushBudget: new PushBudget(clock),
     blastLimits: new BlastLimits(),
     reflectors,
+    freezes: freeze.watched,
     watches,
     workloads,
     running,
@@ -245,6 +251,7 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
 
 interface Engine extends Omit<EngineOptions, "metrics"> {
   readonly reflectors: Reflectors;
+  readonly freezes: ControllersOptions["reflectors"]["freezes"];
   readonly watches: Pick<NamespaceWatches, "isComplete" | "isSettled">;
   readonly workloads: ControllersOptions["restarts"]["workloads"];
   readonly connectionFactory: ConnectionFactory;
@@ -282,7 +289,11 @@ async function runShard(
       ...engine,
       api,
       events,
-      reflectors: viewOfShard(engine.reflectors, shard, config.shards),
+      reflectors: viewOfShard(
+        { ...engine.reflectors, freezes: engine.freezes },
+        shard,
+        config.shards,
+      ),
       restarts: {
         workloads: engine.workloads,
         isResponsible: (namespace) => shardOf(namespace, config.shards) === shard,
@@ -360,27 +371,13 @@ function connectionFactory(
 /** Returns the host of a URL that the API server may not have checked. */
 const hostOf = (url: string): string => URL.parse(url)?.host ?? "";
 
-/** Tasks that run in the background until the operator ends. */
-class Background implements AsyncDisposable {
-  readonly #ended = new AbortController();
-  readonly #work: Promise<void>[] = [];
-
-  run(task: (ended: AbortSignal) => Promise<void>): void {
-    this.#work.push(task(this.#ended.signal));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#ended.abort(new Error("the operator is shutting down"));
-    await Promise.allSettled(this.#work);
-  }
-}
-
 /**
- * Waits until all namespaces are served that the API server does not deny, at least one, and
- * returns `true`; `false` if the signal was aborted first. Logs a slow start; failures are logged
- * by {@link ApiProblems}.
+ * Waits until all namespaces are served that the API server does not deny, at least one, and the
+ * freeze is known, and returns `true`; `false` if the signal was aborted first. Logs a slow start;
+ * failures are logged by {@link ApiProblems}.
  */
 async function waitForInitialLists(
+  listed: Promise<unknown>,
   watches: NamespaceWatches,
   { clock, logger, problems }: EngineOptions,
   signal: AbortSignal,
@@ -396,5 +393,5 @@ async function waitForInitialLists(
     if (signal.aborted) resolve(false);
     signal.addEventListener("abort", () => resolve(false), { once: true });
   });
-  return Promise.race([watches.ready.then(() => true), aborted]);
+  return Promise.race([listed.then(() => true), aborted]);
 }

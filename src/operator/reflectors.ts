@@ -5,21 +5,29 @@ import {
   vaultPushKind,
   vaultSecretKind,
 } from "./api/kinds.ts";
-import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL, MERGED_LABEL } from "./api/names.ts";
-import type { Labels } from "./api/namespace-selector.ts";
+import {
+  CREDENTIALS_TYPE,
+  FREEZE_CONFIG_MAP,
+  MANAGED_BY,
+  MANAGED_BY_LABEL,
+  MERGED_LABEL,
+} from "./api/names.ts";
 import { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
 import type { WorkloadKind } from "./api/rollout-restart.ts";
+import { freezeIn, namespaceFacts, type NamespaceFacts } from "./controllers/sync/freezes.ts";
 import { ownerIndex, targetMetadata } from "./controllers/sync/target-metadata.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
+import { Reflector, type ReflectorOptions } from "./kube/cache/reflector.ts";
 import { ReflectorGroup, type ReflectorGroupOptions } from "./kube/cache/reflector-group.ts";
 import type { IndexOf } from "./kube/cache/object-store.ts";
 import { NamespaceWatches } from "./kube/cache/namespace-watches.ts";
 import { ReadObjects } from "./kube/cache/read-objects.ts";
 import type { RequestProblems } from "./kube/request-problems.ts";
 import { CONFIG_MAPS, type KubeObject, NAMESPACES, SECRETS } from "./kube/resource.ts";
+import type { WrittenFreeze } from "./sync/freeze.ts";
 import type { TargetMetadata } from "./sync/target.ts";
 
 export interface ReflectorsOptions {
@@ -65,7 +73,13 @@ export function createReflectors(options: ReflectorsOptions) {
   const reflector = <T>(
     part: Pick<
       ReflectorGroupOptions<T>,
-      "resource" | "labelSelector" | "fieldSelector" | "metadataOnly" | "project" | "indexOf"
+      | "resource"
+      | "labelSelector"
+      | "fieldSelector"
+      | "metadataOnly"
+      | "managedFields"
+      | "project"
+      | "indexOf"
     >,
   ) => new ReflectorGroup<T>({ ...options, ...part });
   const labelSelector = `${MANAGED_BY_LABEL}=${MANAGED_BY}`;
@@ -103,10 +117,11 @@ export function createReflectors(options: ReflectorsOptions) {
     // Never read: the version matters only for a change that a watch shows.
     credentials: options.watchSecrets ? reflector(credentials) : read(version),
     ...(options.isForCluster && {
-      namespaces: reflector<Labels>({
+      namespaces: reflector<NamespaceFacts>({
         resource: NAMESPACES,
         metadataOnly: true,
-        project: ({ metadata }) => metadata.labels ?? {},
+        managedFields: true,
+        project: namespaceFacts,
       }),
       clusterConnections: reflector({
         resource: clusterVaultConnectionKind,
@@ -119,6 +134,18 @@ export function createReflectors(options: ReflectorsOptions) {
     pushes: reflector({ resource: vaultPushKind, project: withoutCopies }),
   };
 }
+
+/** Returns the watch of the ConfigMap of a freeze. It is in the operator's namespace. */
+export const createFreezeWatch = (
+  options: Omit<ReflectorOptions<WrittenFreeze>, "resource" | "project">,
+): Reflector<WrittenFreeze> =>
+  new Reflector({
+    ...options,
+    resource: CONFIG_MAPS,
+    fieldSelector: `metadata.name=${FREEZE_CONFIG_MAP}`,
+    managedFields: true,
+    project: freezeIn,
+  });
 
 /** Returns the watches of the workloads. A watch starts when a resource refers to its kind. */
 export function createWorkloadWatches(

@@ -19,6 +19,7 @@ import {
 import { StatusError } from "../lab/simulated/api-server/status-error.ts";
 import { SHARD_LEASE } from "./invariants/leadership.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
+import { type FreezeCommand, performFreeze } from "./freezes.ts";
 import type { ApiFault, VaultFault } from "./networks.ts";
 import type { ValueForm } from "./simulated-values.ts";
 import { performTopology, type TopologyCommand } from "./topology-commands.ts";
@@ -127,6 +128,7 @@ export type Command =
   | { readonly type: "crash" | "stop" | "start" | "suspend" | "resume"; readonly replica: number }
   | { readonly type: "skew"; readonly replica: number; readonly ms: number }
   | { readonly type: "settle" }
+  | FreezeCommand
   | TopologyCommand;
 
 const kinds: Readonly<Record<string, ResourceDescriptor>> = {
@@ -209,6 +211,10 @@ async function act(world: World, command: Command): Promise<void> {
     case "tamper":
     case "add-foreign":
       return disturb(world, command);
+    case "freeze":
+    case "unfreeze":
+    case "freeze-namespace":
+      return performFreeze(world, command);
     case "delete-lease":
       world.leaseDeletedAt = world.clock.monotonic();
       for (const { metadata } of server.all(LEASES))

@@ -100,6 +100,7 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
     const wrong =
       difference(world) ??
       outdatedWorkload(world) ??
+      (world.freezes.isHolding ? "a freeze has not ended" : undefined) ??
       (rules.writes > writes ? `${rules.writes - writes} more writes` : undefined);
     if (wrong !== undefined && waited >= LIMIT_MS) throw new Violation("I5", wrong);
     calm = wrong === undefined ? calm + 1 : Math.min(calm + 1, 0);

@@ -136,6 +136,8 @@ const commandFeatures: Readonly<Record<string, ForCommand>> = {
   "force-sync": annotation("force-sync"),
   accept: annotation("accept"),
   hold: annotation("hold"),
+  freeze: command("freeze"),
+  "freeze of a namespace": command("freeze-namespace"),
   adopt: annotation("adopt"),
   "confirm-removals": command("confirm-removals"),
   "deleted resource": command("delete"),

@@ -30,13 +30,13 @@ export const waiting = ({ server }: World): readonly KubeObject[] =>
 
 /**
  * After a time in which nothing changed, longer than five minutes, each resource that never had a
- * target is Stalled (I24). A namespace that is not served is not reported about.
+ * target is Stalled (I25). A namespace that is not served is not reported about.
  */
 export function checkFirstTargets(world: World): void {
   for (const object of waiting(world)) {
     const { namespace, name, generation } = object.metadata;
     const isSeen = statusOf(object).observedGeneration === generation;
     if (isSeen && namespace !== undefined && world.rights.isServed(namespace))
-      throw new Violation("I24", `${object.kind} ${namespace}/${name} waits without being Stalled`);
+      throw new Violation("I25", `${object.kind} ${namespace}/${name} waits without being Stalled`);
   }
 }

@@ -215,7 +215,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I1"],
     changes: [
       {
-        file: "sync/resolve.ts",
+        file: "sync/resolve-gone.ts",
         from: 'resource.whenRemoved === "Delete" ||',
         to: "resource.whenRemoved ||",
       },

@@ -96,6 +96,7 @@ export class CommandMaker {
       [this.#rate("forceSync", 3), () => this.forceSync()],
       [this.#rate("accept", 3), () => this.#accept()],
       [this.#rate("hold", 4), () => this.#hold()],
+      [this.#rate("freeze", 3), () => this.#freeze()],
       [
         2,
         () => ({
@@ -231,6 +232,25 @@ export class CommandMaker {
     ];
     const hold = this.#draw.below(0.4) ? null : this.#draw.pick([texts[0]!, ...texts]);
     return { type: "annotate", ...this.#resource(), annotations: { [HOLD_ANNOTATION]: hold } };
+  }
+
+  /** Freezes the cluster or a namespace, changes or ends that. */
+  #freeze(): Command {
+    const minutes = this.#draw.below(0.1) ? "invalid" : this.#draw.pick([0, 1, 3, 8, 20]);
+    const namespace = this.#draw.pick(NAMESPACES);
+    if (this.#draw.below(0.4))
+      return {
+        type: "freeze-namespace",
+        namespace,
+        minutes: this.#draw.below(0.3) ? null : minutes,
+      };
+    if (this.#draw.below(0.25)) return { type: "unfreeze" };
+    const selectors = [
+      { matchLabels: { team: "red" } },
+      { matchExpressions: [{ key: "team", operator: "NotIn", values: ["red"] }] },
+    ];
+    const selector = this.#draw.below(0.3) ? { selector: this.#draw.pick(selectors) } : {};
+    return { type: "freeze", minutes, ...selector };
   }
 
   #resource() {

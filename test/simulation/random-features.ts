@@ -26,6 +26,7 @@ const RARE = [
   "forceSync",
   "accept",
   "hold",
+  "freeze",
   "many",
   "renames",
   "trustedOwners",

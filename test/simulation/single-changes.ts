@@ -57,6 +57,7 @@ export class SingleChanges {
     ["findMetadata", () => this.#reclassified()],
     ["accept", () => this.#lowerVersion()],
     ["hold", () => this.#held()],
+    ["freeze", () => this.#frozen()],
     ["forceSync", () => this.#failedList()],
   ];
 
@@ -221,6 +222,32 @@ export class SingleChanges {
       { type: "advance", ms: 60_000 + Math.floor(this.#draw.random() * 60_000) },
       ...(this.#draw.below(0.5) ? [this.#hold(scene, null)] : []),
       { type: "settle" },
+    ];
+  }
+
+  /** A freeze begins before a new version, and ends by itself or not. */
+  #frozen(): Command[] {
+    const scene = this.#scene();
+    const { namespace } = scene;
+    const minutes = 6;
+    const freeze: Command = this.#draw.below(0.5)
+      ? { type: "freeze", minutes }
+      : { type: "freeze-namespace", namespace, minutes };
+    const replica = this.#draw.pick([0, 1]);
+    return [
+      { type: "unfreeze" },
+      { type: "freeze-namespace", namespace, minutes: null },
+      ...this.#synced(scene, data(STEADY, OTHER)),
+      this.#write(scene, OTHER),
+      { type: "advance", ms: 120_000 },
+      freeze,
+      { type: "advance", ms: 100_000 + Math.floor(this.#draw.random() * 60_000) },
+      this.#write(scene, STEADY),
+      ...(this.#draw.below(0.4) ? [{ type: "crash", replica } as const] : []),
+      this.#write(scene, OTHER),
+      { type: "advance", ms: 30_000 + Math.floor(this.#draw.random() * 90_000) },
+      { type: "start", replica },
+      ...(this.#draw.below(0.5) ? [{ type: "settle" } as const] : []),
     ];
   }
 

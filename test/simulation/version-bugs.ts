@@ -27,8 +27,18 @@ export const versionBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "sync/resolve.ts",
-        from: "if (gate !== undefined && before !== undefined && before < latest)",
-        to: "if (gate?.opensInMs !== undefined && before !== undefined && before < latest)",
+        from: "return before < latest ? { ...found, candidate } : undefined;",
+        to: "return gate.opensInMs !== undefined && before < latest ? { ...found, candidate } : undefined;",
+      },
+    ],
+  },
+  "a freeze that ends too early": {
+    invariants: ["I24"],
+    changes: [
+      {
+        file: "sync/freeze.ts",
+        from: "endsAt > now && (of === undefined ||",
+        to: "endsAt > now + 240_000 && (of === undefined ||",
       },
     ],
   },

@@ -6,6 +6,7 @@ import { ClusterControllers } from "../lab/simulated/api-server/cluster-controll
 import { InMemoryApiServer } from "../lab/simulated/api-server/in-memory-api-server.ts";
 import { renewTokens } from "./stored-tokens.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
+import { Freezes } from "./freezes.ts";
 import type { Faults } from "./networks.ts";
 import type { Proxy } from "./path-to-vault.ts";
 import { Replicas } from "./replicas.ts";
@@ -55,6 +56,7 @@ export class World {
   readonly server: InMemoryApiServer;
   readonly vaults: SimulatedVaults;
   readonly replicas: Replicas;
+  readonly freezes: Freezes;
   readonly rights: Rights;
   /** The proxies in front of vaults, by the vault. */
   readonly proxies = new Map<string, Proxy>();
@@ -102,6 +104,7 @@ export class World {
     this.random = seededRandom(seed);
     this.server = new InMemoryApiServer({ clock: this.clock, random: this.random, history: 200 });
     this.#controllers = new ClusterControllers(this.server);
+    this.freezes = new Freezes(this);
     this.vaults = new SimulatedVaults(this.clock, VAULTS);
     this.replicas = new Replicas({
       clock: this.clock,
@@ -250,6 +253,7 @@ export class World {
       ...NAMESPACES.filter((namespace) => this.#exists(namespace)),
     ]);
     this.endFaults();
+    this.freezes.correct();
     this.replicas.calm();
   }
 

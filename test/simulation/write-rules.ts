@@ -12,6 +12,7 @@ import type { Change } from "../lab/simulated/api-server/collection.ts";
 import { checkAccess, checkRead } from "./invariants/access.ts";
 import { BlastLimit } from "./invariants/blast-limit.ts";
 import { checkComplete, checkContent, checkVersions } from "./invariants/content.ts";
+import { checkGates } from "./invariants/gates.ts";
 import { checkHold } from "./invariants/holds.ts";
 import { checkContracts } from "./invariants/contracts.ts";
 import { ForcedSyncs } from "./invariants/forced-syncs.ts";
@@ -193,6 +194,7 @@ export class WriteRules {
     checkComplete(write);
     checkVersions(write);
     checkHold(write);
+    checkGates(write);
     checkMove(write);
     checkWhole(write);
     this.#blastLimit.check(write, checkRemovals(write));

@@ -56,6 +56,11 @@ export const ACCEPT_ANNOTATION = "vaultsync.dev/accept";
  */
 export const HOLD_ANNOTATION = "vaultsync.dev/hold";
 
+/** ConfigMap in the operator's namespace: until when no target follows newer versions. */
+export const FREEZE_CONFIG_MAP = "vaultsync-freeze";
+/** On a namespace: the time until which none of its targets follows newer versions. */
+export const FREEZE_ANNOTATION = "vaultsync.dev/freeze-until";
+
 /**
  * On a resource: any text; another one requests an immediate sync, and `status.lastForceSync`
  * echoes it when that is done.

@@ -41,6 +41,9 @@ export const reasons = {
   Held: transient(
     "The annotation vaultsync.dev/hold keeps the versions that the message shows. To follow the vault again, run vaultsync resume, or remove the annotation.",
   ),
+  Frozen: transient(
+    "A freeze keeps all versions until the time in the message: the ConfigMap vaultsync-freeze, or the annotation vaultsync.dev/freeze-until of the namespace. To end it, run vaultsync unfreeze, or remove the annotation.",
+  ),
   VersionNotFound: stalled("Set version to an existing version, or to latest."),
   VersionRegressed: stalled(
     "Create a newer version, pin a version, or accept the lower one with the annotation vaultsync.dev/accept: <name>@<version>.",

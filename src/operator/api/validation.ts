@@ -22,15 +22,15 @@ export function withRule<T extends z.ZodType>(
 }
 
 /**
- * Formats up to three problems of a spec as `spec.data[0].remoteRef.version: must be …`. Never
- * includes the rejected value.
+ * Formats up to three problems of a spec, or another `root`, as `spec.data[0].remoteRef.version:
+ * must be …`. Never includes the rejected value.
  */
-export function explainProblems(error: z.ZodError): string {
+export function explainProblems(error: z.ZodError, root = "spec"): string {
   const problems = error.issues.slice(0, 3).map(({ path, message }) => {
     const field = path
       .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
       .join("");
-    return `spec${field}: ${message}`;
+    return `${root}${field}: ${message}`;
   });
   return (
     problems.join("; ") + (error.issues.length > 3 ? `; and ${error.issues.length - 3} more` : "")

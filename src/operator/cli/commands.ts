@@ -29,6 +29,7 @@ import type { ResumeFlags, RollbackFlags } from "./rollback.ts";
 import type { StatusFlags } from "./status/status.ts";
 import type { ResourceName } from "./resource-name.ts";
 import type { SyncFlags } from "./sync.ts";
+import { updateCommands } from "./updates/commands.ts";
 
 function statusCommand(): Command {
   return addFormatOption(addAllNamespacesOption(addClusterOptions(new Command("status"))))
@@ -263,6 +264,7 @@ export function userCommands(): Command[] {
     acceptCommand(),
     rollbackCommand(),
     resumeCommand(),
+    ...updateCommands(),
     planCommand(),
     ...localCommands(),
     doctorCommand(),

@@ -60,7 +60,7 @@ function operatorOptions(): Option[] {
     ),
     option(
       "--namespace <name>",
-      "namespace of the operator's lease and content key (default: that of the pod or kubeconfig, then vaultsync-system)",
+      "namespace of the operator's lease, content key and freeze (default: that of the pod or kubeconfig, then vaultsync-system)",
     ),
     option("--namespaces <names>", "comma-separated namespaces to watch (default: all)").argParser(
       parseList,

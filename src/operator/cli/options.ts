@@ -15,19 +15,23 @@ export interface ClusterFlags {
   readonly allNamespaces?: boolean;
 }
 
-/** Adds the options that select a cluster and one namespace. */
-export function addClusterOptions(command: Command): Command {
+/** Adds the options that select a cluster. */
+export function addKubeconfigOptions(command: Command): Command {
   return command
     .option(
       "--kubeconfig <path>",
       "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)",
     )
     .option("--context <name>", "context of the kubeconfig (default: its current one)")
-    .option("--as <user>", "user to impersonate")
-    .option(
-      "-n, --namespace <name>",
-      "namespace (default: that of the pod or of the kubeconfig's context, then default)",
-    );
+    .option("--as <user>", "user to impersonate");
+}
+
+/** Adds the options that select a cluster and one namespace. */
+export function addClusterOptions(command: Command): Command {
+  return addKubeconfigOptions(command).option(
+    "-n, --namespace <name>",
+    "namespace (default: that of the pod or of the kubeconfig's context, then default)",
+  );
 }
 
 /** Adds the option that selects all namespaces instead of one. */

@@ -47,7 +47,7 @@ async function checkAccess(
     });
   if (found === undefined)
     return skipped("access", `no permission to read the labels of namespace ${namespace}`);
-  const namespaces = new Map([[namespace, found.metadata.labels ?? {}]]);
+  const namespaces = new Map([[namespace, { labels: found.metadata.labels ?? {} }]]);
   const access = new ClusterAccess({ connections: new Map([[name, object]]), namespaces }).of(
     name,
     namespace,

@@ -74,7 +74,12 @@ export function missingKeys(resource: SyncResource, present: Iterable<string>): 
 }
 
 /** States in which an item does not prevent the creation of a target. */
-const settledStates: ReadonlySet<Resolution["state"]> = new Set(["found", "removed", "unusable"]);
+const settledStates: ReadonlySet<Resolution["state"]> = new Set([
+  "found",
+  "removed",
+  "unusable",
+  "withheld",
+]);
 
 const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map(({ id }) => id);
 
@@ -82,9 +87,15 @@ const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map
 export const isDropped = (resolution: Resolution): boolean =>
   "deletion" in resolution && resolution.deletion === "due";
 
+/** Reports whether nothing has to be retained of a source. */
+const isSettled = (one: Resolution): boolean =>
+  one.state === "found" ||
+  one.state === "unusable" ||
+  (one.state === "withheld" && !one.hasBytes) ||
+  isDropped(one);
+
 /** Reports whether every source is there or gone: nothing has to be retained. */
-const isLossless = (resolutions: readonly Resolution[]): boolean =>
-  resolutions.every((one) => one.state === "found" || one.state === "unusable" || isDropped(one));
+const isLossless = (resolutions: readonly Resolution[]): boolean => resolutions.every(isSettled);
 
 /**
  * Reports whether a target has bytes of the vault. An object that is handed over has none: nothing

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
-import { closedGate, parseHold } from "./gate.ts";
+import { closedForAll, closedGate, parseHold } from "./gate.ts";
 
 describe("parseHold", () => {
   test.each([
@@ -48,20 +48,31 @@ describe("closedGate", () => {
   const item = syncItem("password");
   const resource = syncResource([item]);
   const hold = parseHold('{"versions": {"password": 3}}');
+  const frozen = closedForAll({ freeze: { endsAt: 1_000, text: "until later" }, now: 300 });
 
-  test("is open without a hold and an interval", () => {
-    expect(closedGate(resource, item, 0, true)).toBeUndefined();
+  const open = { refreshInMs: 0, hasBytes: true };
+
+  test("is open without a hold, a freeze and an interval", () => {
+    expect(closedGate(resource, item, open)).toBeUndefined();
+    expect(closedForAll({ freeze: undefined, now: 0 })).toBeUndefined();
   });
 
   test("keeps an interval only for bytes that the target has", () => {
     const gate = { reason: "RefreshInterval", opensInMs: 500 };
-    expect(closedGate(resource, item, 500, true)).toEqual(gate);
-    expect(closedGate(resource, item, 500, false)).toBeUndefined();
+    expect(closedGate(resource, item, { ...open, refreshInMs: 500 })).toEqual(gate);
+    expect(closedGate(resource, item, { refreshInMs: 500, hasBytes: false })).toBeUndefined();
   });
 
   test("holds the version that a hold names, before any interval and without a target", () => {
     const held = { ...resource, hold };
-    expect(closedGate(held, item, 500, false)).toEqual({ reason: "Held", version: 3 });
-    expect(closedGate(held, syncItem("user"), 0, true)).toEqual({ reason: "Held" });
+    const waiting = { updates: frozen, refreshInMs: 500, hasBytes: false };
+    expect(closedGate(held, item, waiting)).toEqual({ reason: "Held", version: 3 });
+    expect(closedGate(held, syncItem("user"), open)).toEqual({ reason: "Held" });
+  });
+
+  test("is closed until the end of a freeze, before any interval and without a target", () => {
+    expect(frozen).toEqual({ reason: "Frozen", opensInMs: 700, until: "until later" });
+    const waiting = { updates: frozen, refreshInMs: 500, hasBytes: false };
+    expect(closedGate(resource, item, waiting)).toEqual(frozen);
   });
 });

@@ -2,16 +2,13 @@ import { z } from "zod";
 import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
 import { explainProblems } from "../api/validation.ts";
+import type { Freeze } from "./freeze.ts";
+import { note } from "./note.ts";
 import type { Hold, SyncItem, SyncResource } from "./sync-resource.ts";
 
 /** Versions of a hold of everything. */
 const ALL = "*";
 const MAX_NOTE_CHARACTERS = 200;
-
-const note = z
-  .string()
-  .max(1_000)
-  .transform((text) => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim());
 
 const holdSchema = z.strictObject({
   versions: z.union([z.literal(ALL), z.record(z.string(), z.int().min(1))], {
@@ -47,27 +44,53 @@ export function parseHold(text: string | undefined): Hold | undefined {
 
 /** Why a target does not follow the latest version of an item yet. */
 export interface Gate {
-  readonly reason: "Held" | "RefreshInterval";
+  readonly reason: "Held" | "Frozen" | "RefreshInterval";
   /** The version that is served instead; `undefined`: the one that the target has. */
   readonly version?: number | undefined;
   /** Time in milliseconds after which the gate opens by itself. */
   readonly opensInMs?: number | undefined;
+  /** What opens it, for a message. */
+  readonly until?: string | undefined;
+}
+
+/** What a gate of a whole resource depends on. */
+export interface UpdateFacts {
+  /** The freeze of the namespace. */
+  readonly freeze: Freeze | undefined;
+  readonly now: number;
+}
+
+/**
+ * Returns the gate that keeps all items of a resource from following newer versions; `undefined` if
+ * none does. A hold comes first, an interval last: see {@link closedGate}. The caller opens it for a
+ * first creation and a changed spec.
+ */
+export function closedForAll({ freeze, now }: UpdateFacts): Gate | undefined {
+  if (freeze === undefined) return undefined;
+  return { reason: "Frozen", opensInMs: freeze.endsAt - now, until: freeze.text };
+}
+
+/** What a gate depends on in addition to the resource and the item. */
+export interface GateFacts {
+  /** The gate of the whole resource. */
+  readonly updates?: Gate | undefined;
+  /** Time until the end of `spec.refreshInterval`; 0 if the resource does not wait. */
+  readonly refreshInMs: number;
+  /** The target has bytes of the item. */
+  readonly hasBytes: boolean;
 }
 
 /**
  * Returns the gate that keeps an item from following the latest version; `undefined` if none does.
  * Without a version to keep, nothing is held: a target is created with the latest ones.
- *
- * @param refreshInMs time until the end of `spec.refreshInterval`; 0 if the resource does not wait
- * @param hasBytes the target has bytes of the item
  */
 export function closedGate(
   { hold }: SyncResource,
   { id }: SyncItem,
-  refreshInMs: number,
-  hasBytes: boolean,
+  { updates, refreshInMs, hasBytes }: GateFacts,
 ): Gate | undefined {
   if (hold !== undefined) return { reason: "Held", version: hold.versions.get(id) };
+  if (updates !== undefined) return updates;
   return refreshInMs > 0 && hasBytes
     ? { reason: "RefreshInterval", opensInMs: refreshInMs }
     : undefined;

@@ -1,5 +1,6 @@
 import type { ConditionNow } from "../api/conditions.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
+import type { Gate } from "./gate.ts";
 import type { Resolution } from "./resolve.ts";
 import type { Hold, SyncResource } from "./sync-resource.ts";
 
@@ -24,6 +25,51 @@ function heldCondition({ note, problem }: Hold): ConditionNow {
   return { type: "Held", status: "True", reason: "Held", message };
 }
 
+type Pending = Extract<Resolution, { state: "found" | "withheld" }>;
+
+/** Returns what a gate keeps away, from the version in the target if there is one: `db 1 → 2`. */
+function updateText(one: Pending): string {
+  const { item, candidate } = one;
+  if (one.state === "withheld") return `${item.source} → ${candidate.latest}`;
+  const recreated = one.isRecreated === true ? " (recreated)" : "";
+  return `${item.source} ${one.version} → ${candidate.latest}${recreated}`;
+}
+
+/** Reports whether the target lacks the newest version of an item. */
+const isPending = (one: Resolution): one is Pending =>
+  one.state === "withheld" ||
+  (one.state === "found" && (one.candidate.latest > one.version || one.isRecreated === true));
+
+/** Says what newer versions wait for. */
+const waitText: Readonly<Record<Gate["reason"], (until: string) => string>> = {
+  Held: () => "newer versions that are held back",
+  Frozen: (until) => `newer versions that wait for the end of a freeze ${until}`,
+  RefreshInterval: () => "newer versions that are followed at the end of spec.refreshInterval",
+};
+
+/**
+ * Returns the condition about items with a newer version that is not followed, or not yet. Those
+ * that wait for a gate wait for the same one, except items whose gate is the refresh interval.
+ */
+function updateCondition(resolutions: readonly Resolution[]): ConditionNow[] {
+  const pending = resolutions.filter(isPending);
+  const pinned = pending.filter(({ item }) => item.version !== "latest");
+  const byReason = Map.groupBy(
+    pending.filter(({ gate }) => gate !== undefined),
+    ({ gate }) => gate?.reason ?? "Held",
+  );
+  const waiting = [...byReason].flatMap(([reason, items]) =>
+    about(waitText[reason](items[0]?.gate?.until ?? ""), items.map(updateText)),
+  );
+  const available = [
+    ...about("newer versions available for pinned items", pinned.map(updateText)),
+    ...waiting,
+  ];
+  if (available.length === 0) return [];
+  const [reason = "Synced"] = [...byReason.keys()].filter((one) => one !== "RefreshInterval");
+  return [{ type: "UpdateAvailable", status: "True", reason, message: available.join("; ") }];
+}
+
 /**
  * Returns the conditions about items with a newer version that is not followed, or not yet, and
  * about items that expire soon.
@@ -33,32 +79,14 @@ export function itemConditions(
   resolutions: readonly Resolution[],
   now: number,
 ): ConditionNow[] {
-  const found = resolutions.filter((one) => one.state === "found");
-  const newer = found.filter(({ candidate, version }) => candidate.latest > version);
-  const pinned = newer.filter(({ item }) => item.version !== "latest");
-  const held = newer.filter(({ gate }) => gate?.reason === "Held");
-  const deferred = newer.filter(({ gate }) => gate?.reason === "RefreshInterval");
-  const expiring = found.filter(
-    ({ candidate: { expiresAt = Infinity } }) => expiresAt <= now + EXPIRY_NOTICE_MS,
+  const expiring = resolutions.filter(
+    (one) =>
+      one.state === "found" && (one.candidate.expiresAt ?? Infinity) <= now + EXPIRY_NOTICE_MS,
   );
-  const updates = (items: typeof found): string[] =>
-    items.map(({ item, candidate, version }) => `${item.source} ${version} → ${candidate.latest}`);
-  const available = [
-    ...about("newer versions available for pinned items", updates(pinned)),
-    ...about(
-      "newer versions that are followed at the end of spec.refreshInterval",
-      updates(deferred),
-    ),
-    ...about("newer versions that are held back", updates(held)),
-  ];
   const sources = expiring.map(({ item }) => item.source);
   const heldNow = hold === undefined ? [] : [heldCondition(hold)];
   const expiringNow: ConditionNow[] = about("expired or expiring within 24 hours", sources).map(
     (message) => ({ type: "ExpiringSoon", status: "True", reason: "Expired", message }),
   );
-  const conditions = [...heldNow, ...expiringNow];
-  if (available.length === 0) return conditions;
-  const message = available.join("; ");
-  const reason = held.length > 0 ? "Held" : "Synced";
-  return [{ type: "UpdateAvailable", status: "True", reason, message }, ...conditions];
+  return [...updateCondition(resolutions), ...heldNow, ...expiringNow];
 }

@@ -29,11 +29,13 @@ function problem(state: Resolution["state"], name = "db"): Resolution {
       return { state, item, candidate: candidate(3), version: 8 };
     case "regressed":
       return { state, item, candidate: candidate(3), syncedVersion: 5 };
+    case "withheld":
+      return { state, item, candidate: candidate(3), gate: { reason: "Frozen" }, hasBytes: true };
   }
 }
 
 test("readyConditionOf returns Ready if every item was found", () => {
-  expect(readyConditionOf([problem("found"), problem("found", "api")])).toEqual({
+  expect(readyConditionOf([problem("found"), problem("withheld", "api")])).toEqual({
     ready: true,
     reason: "Synced",
     message: "the target is in sync with the vault",

@@ -23,7 +23,7 @@ export const SUSPENDED: ReadyCondition = notReady(
   "spec.suspend is true: the target is left unchanged",
 );
 
-type Problem = Exclude<Resolution, { state: "found" }>;
+type Problem = Exclude<Resolution, { state: "found" | "withheld" }>;
 
 const reasonOf = {
   ambiguous: "AmbiguousName",
@@ -211,7 +211,8 @@ const isExpected = (resolution: Resolution): boolean =>
   resolution.deletion !== "held" &&
   !("isOfOtherVault" in resolution && resolution.isOfOtherVault === true);
 
-const isProblem = (one: Resolution): one is Problem => one.state !== "found" && !isExpected(one);
+const isProblem = (one: Resolution): one is Problem =>
+  one.state !== "found" && one.state !== "withheld" && !isExpected(one);
 
 /**
  * Returns the problems of the items of a resource, each with its text. `absent` as in {@link

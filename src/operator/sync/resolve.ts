@@ -1,8 +1,9 @@
 import { hasOwner } from "../api/received-secrets.ts";
 import type { Redacted } from "../../lib/redacted.ts";
 import { closedGate, type Gate } from "./gate.ts";
+import { resolveGone } from "./resolve-gone.ts";
 import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
-import { isFromVault, type SyncedKey, sourceId } from "./target.ts";
+import { isFromVault, sameCreation, type SyncedKey, sourceId } from "./target.ts";
 
 /** The bytes of one version of an entry of the vault. */
 interface FetchedBytes {
@@ -53,6 +54,10 @@ export interface Remembered {
    * `spec.refreshInterval`.
    */
   readonly refreshInMs?: number | undefined;
+  /** The gate that keeps all items of the resource from following newer versions. */
+  readonly updates?: Gate | undefined;
+  /** The target has bytes of some item, or had them last. */
+  readonly hasTarget?: boolean | undefined;
   /**
    * According to the last status or their source, those bytes belong to an entry of the same name.
    */
@@ -101,6 +106,19 @@ export type Resolution =
       readonly version: number;
       /** Why it is not the latest version. */
       readonly gate?: Gate | undefined;
+      /** The entry was deleted and recreated since, with other bytes that the gate keeps away. */
+      readonly isRecreated?: boolean;
+    }
+  /**
+   * Found, but the target has bytes of another entry under its key, or none, and a gate keeps it
+   * from what is not a newer version of them.
+   */
+  | {
+      readonly state: "withheld";
+      readonly item: SyncItem;
+      readonly candidate: Candidate;
+      readonly gate: Gate;
+      readonly hasBytes: boolean;
     }
   | {
       readonly state: "removed";
@@ -175,7 +193,7 @@ export type Resolution =
  * says nothing about the bytes of the target.
  */
 export function deadlineOf(resolution: Resolution): number | undefined {
-  if (resolution.state === "other-owner") return undefined;
+  if (resolution.state === "other-owner" || resolution.state === "withheld") return undefined;
   return "candidate" in resolution
     ? resolution.candidate.deleteAt
     : "deleteAt" in resolution
@@ -184,24 +202,21 @@ export function deadlineOf(resolution: Resolution): number | undefined {
 }
 
 /**
- * Time in milliseconds, after the first list without a source, for which its removal waits for
- * values of other sources that the vault fails to serve. Then the target is removed if nothing
- * valid can be made of what is left.
- */
-const REMOVAL_WAIT_MS = 5 * 60_000;
-
-/**
  * Prefers an own entry over shared ones of the same name, then the entry that was served: no other
- * user can break a resource by sharing a secret with it.
+ * user can break a resource by sharing a secret with it. `keepsServed`: a gate keeps the target from
+ * another entry.
  */
 function choose(
   matching: readonly Candidate[],
   isServed: (candidate: Candidate) => boolean,
+  keepsServed: boolean,
 ): Candidate | "none" | "several" {
   const [only, another] = matching;
   if (only === undefined) return "none";
   if (another === undefined) return only;
-  return matching.find((candidate) => candidate.own) ?? matching.find(isServed) ?? "several";
+  const own = matching.find((candidate) => candidate.own);
+  const served = matching.find(isServed);
+  return (keepsServed ? (served ?? own) : (own ?? served)) ?? "several";
 }
 
 const hasSource = (item: SyncItem, { vault, owner }: Candidate, synced: SyncedKey): boolean =>
@@ -231,8 +246,11 @@ export function resolveItem(
   const untrusted = served ?? matching[0];
   if (trusted.length === 0 && untrusted !== undefined && remembered.isGone !== true)
     return { state: "untrusted", item, owner: untrusted.owner, deleteAt: served?.deleteAt };
-  const chosen = choose(trusted, (one) =>
-    synced === undefined ? hasOwner(one, servedOwner) : isSynced(one),
+  const gate = gateOf(resource, item, remembered);
+  const chosen = choose(
+    trusted,
+    (one) => (synced === undefined ? hasOwner(one, servedOwner) : isSynced(one)),
+    keepsEntry(gate),
   );
   if (chosen === "several")
     return { state: "ambiguous", item, owners: trusted.map(({ owner }) => owner ?? "?") };
@@ -242,10 +260,72 @@ export function resolveItem(
   }
   if (isReplacement(item, chosen, remembered))
     return { state: "other-owner", item, candidate: chosen };
-  return item.version === "latest"
-    ? resolveLatest(resource, item, chosen, remembered)
-    : resolvePinned(item, item.version, chosen);
+  if (item.version !== "latest") return resolvePinned(item, item.version, chosen);
+  const withheld = resolveWithheld(resource, item, chosen, gate, remembered, now);
+  return withheld ?? resolveLatest(resource, item, chosen, gate, remembered);
 }
+
+/** Reports whether a gate keeps the entry that was served, also if another one comes first. */
+const keepsEntry = (gate: Gate | undefined): boolean =>
+  gate !== undefined && gate.reason !== "RefreshInterval";
+
+/** Returns the gate of an item; a version that the spec pins has none. */
+function gateOf(
+  resource: SyncResource,
+  item: SyncItem,
+  { updates, refreshInMs = 0, synced }: Remembered,
+): Gate | undefined {
+  if (item.version !== "latest") return undefined;
+  return closedGate(resource, item, { updates, refreshInMs, hasBytes: synced !== undefined });
+}
+
+/** Reports whether a gate keeps all items of a resource, unless a user accepts a version. */
+const isOfResource = ({ reason }: Gate): boolean =>
+  reason !== "Held" && reason !== "RefreshInterval";
+
+/** Reports whether a user accepts the latest version of an item, whatever the gate of the resource. */
+const isOpened = (
+  gate: Gate,
+  resource: SyncResource,
+  item: SyncItem,
+  { latest }: Candidate,
+): boolean => isOfResource(gate) && isAccepted(resource, item, latest);
+
+/**
+ * Returns the state of an item whose entry is not the one of the bytes under its key, or whose key
+ * the target lacks, while the gate of the whole resource is closed; `undefined` if there is nothing
+ * to withhold. The first value of a key that the spec requires is never withheld, nor is what
+ * becomes of bytes whose entry is gone.
+ */
+function resolveWithheld(
+  resource: SyncResource,
+  item: SyncItem,
+  candidate: Candidate,
+  gate: Gate | undefined,
+  remembered: Remembered,
+  now: number,
+): Resolution | undefined {
+  if (gate === undefined || !isOfResource(gate) || isOpened(gate, resource, item, candidate))
+    return undefined;
+  const { synced, isGone } = remembered;
+  const withheld = { state: "withheld", item, candidate, gate } as const;
+  if (synced === undefined)
+    return isAddition(item, remembered) ? { ...withheld, hasBytes: false } : undefined;
+  if (hasSource(item, candidate, synced) || !isSameSource(item, remembered)) return undefined;
+  const gone = isGone === true ? resolveGone(resource, item, remembered, now) : undefined;
+  const isDue = gone !== undefined && "deletion" in gone && gone.deletion !== undefined;
+  return isDue ? gone : { ...withheld, hasBytes: true };
+}
+
+/** Reports whether the vault, and not the spec, would add the key of an item to a target. */
+const isAddition = (item: SyncItem, { served, hasTarget }: Remembered): boolean =>
+  served === undefined &&
+  hasTarget === true &&
+  (item.foundBy !== undefined || item.isOptional === true);
+
+/** Reports whether the spec requested the bytes under the key of an item as it does now. */
+const isSameSource = (item: SyncItem, { sameName, isOfOtherVault }: Remembered): boolean =>
+  item.foundBy !== undefined || sameName === true || isOfOtherVault === true;
 
 /**
  * Reports whether the served entry is gone and another user shares one of the same name. It must
@@ -296,20 +376,45 @@ function resolveLatest(
   resource: SyncResource,
   item: SyncItem,
   candidate: Candidate,
+  gate: Gate | undefined,
   remembered: Remembered,
 ): Resolution {
   const { latest } = candidate;
-  const { refreshInMs = 0, synced } = remembered;
-  const gate = closedGate(resource, item, refreshInMs, synced !== undefined);
   const held = gate && resolveHeld(item, candidate, gate, remembered);
   if (held !== undefined) return held;
   const before = earlierVersion(item, candidate, remembered);
   if (before !== undefined && before > latest && !isAccepted(resource, item, latest))
     return { state: "regressed", item, candidate, syncedVersion: before };
-  if (gate !== undefined && before !== undefined && before < latest)
-    return { state: "found", item, candidate, version: before, gate };
-  return { state: "found", item, candidate, version: latest };
+  const kept = gate && resolveKept(resource, item, candidate, gate, before, remembered);
+  return kept ?? { state: "found", item, candidate, version: latest };
 }
+
+/** Returns the version before that a gate keeps; `undefined` if there is nothing newer. */
+function resolveKept(
+  resource: SyncResource,
+  item: SyncItem,
+  candidate: Candidate,
+  gate: Gate,
+  before: number | undefined,
+  remembered: Remembered,
+): Resolution | undefined {
+  const { latest } = candidate;
+  if (before === undefined || before > latest || isOpened(gate, resource, item, candidate))
+    return undefined;
+  const found = { state: "found", item, version: before, gate } as const;
+  const isRecreated = keepsEntry(gate) && !isSameCreation(candidate, before, remembered);
+  // Its bytes are other ones, whatever their version.
+  if (isRecreated)
+    return { ...found, candidate: { ...candidate, createdAt: undefined }, isRecreated };
+  return before < latest ? { ...found, candidate } : undefined;
+}
+
+/** Reports whether the entry of the bytes that the target has is not a deleted and recreated one. */
+const isSameCreation = (
+  { createdAt }: Candidate,
+  version: number,
+  { synced }: Remembered,
+): boolean => synced === undefined || sameCreation(synced.createdAt, createdAt?.get(version));
 
 /**
  * Returns the version of this entry in the target or, without a target, in the status. The version
@@ -324,62 +429,4 @@ function earlierVersion(
   const isOtherOwner =
     servedOwner !== undefined && candidate.owner !== undefined && !hasOwner(candidate, servedOwner);
   return isOtherOwner ? undefined : served;
-}
-
-/**
- * Returns whether the vault removed an entry that it does not list, and what becomes of the key.
- * The key of an optional item is removed on the same evidence as any other key; without a key,
- * nothing is removed.
- */
-function resolveGone(
-  resource: SyncResource,
-  item: SyncItem,
-  remembered: Remembered,
-  now: number,
-): Resolution {
-  const { deleteAt, missingSince, held, isListed } = remembered;
-  const isOverdue = now - missingSince >= REMOVAL_WAIT_MS;
-  if (isListed === true || deleteAt === undefined || deleteAt > missingSince || deleteAt > now)
-    return resolveMissing(resource, item, remembered, isOverdue);
-  const isAbsent = !hasBytes(remembered);
-  const isDeleted = resource.whenRemoved === "Delete" || item.isOptional === true;
-  const deletion = held === true ? "held" : "due";
-  return {
-    state: "removed",
-    item,
-    deleteAt,
-    deletion: isDeleted ? deletion : undefined,
-    isOverdue,
-    isAbsent,
-  };
-}
-
-/**
- * Reports whether the target may have bytes of the source. Bytes of another source that an earlier
- * spec named do not count. Of which source bytes of another vault are is not known.
- */
-const hasBytes = ({ synced, sameName, isOfOtherVault }: Remembered): boolean =>
-  synced !== undefined && (sameName === true || isOfOtherVault === true);
-
-/** Returns what becomes of the key of an entry that is gone before any deadline. */
-function resolveMissing(
-  resource: SyncResource,
-  item: SyncItem,
-  remembered: Remembered,
-  isOverdue: boolean,
-): Resolution {
-  const { held, provenInMs = Infinity, isOfOtherVault } = remembered;
-  const { isListed, ofOwner, list, near } = remembered;
-  const isOptional = item.isOptional === true;
-  const isAbsent = !hasBytes(remembered);
-  if (isOptional && isAbsent) return { state: "missing", item, deletion: "due", isAbsent };
-  // Without an effect, it would say that the key is not removed when the entry is missing.
-  const hasDeadline = isListed === true && resource.whenRemoved === "Delete";
-  const deleteAt = hasDeadline ? remembered.deleteAt : undefined;
-  const missing = { state: "missing", item, isListed, deleteAt, ofOwner, list, near } as const;
-  if (resource.whenMissing === "Retain" && !isOptional) return missing;
-  if (held === true) return { ...missing, deletion: "held", isAbsent };
-  return provenInMs > 0
-    ? { ...missing, deletion: "awaited", provenInMs, isAbsent, isOfOtherVault }
-    : { ...missing, deletion: "due", isOverdue, isAbsent };
 }

@@ -240,6 +240,7 @@ export class SyncScene {
       targets,
       writer: new TargetWriter({ api, targets, contentKey, clock, limits: new QueueLimits(clock) }),
       contentKey,
+      freezes: { of: () => undefined },
       lists: new FreshLists(clock, () => undefined),
       propagations: new Propagations(clock, () => undefined),
       observer: { written: () => undefined },

@@ -8,7 +8,8 @@ type Labels = Readonly<Record<string, string>>;
 const matches = (glob: string, name: string): boolean =>
   new RegExp(`^${glob.replaceAll("*", ".*")}$`).test(name);
 
-function selects(
+/** Reports whether a selector selects a namespace with these labels. */
+export function selects(
   { matchLabels = {}, matchExpressions = [] }: NamespaceSelector,
   labels: Labels,
 ): boolean {

@@ -70,7 +70,8 @@ export class ForcedSyncs {
     if (
       status.observedGeneration !== generation ||
       request.generation !== generation ||
-      !this.#isSure()
+      !this.#isSure() ||
+      this.#world.freezes.mayHold(namespace ?? "", UNSURE_MS)
     )
       return;
     const spec = specOf(after);

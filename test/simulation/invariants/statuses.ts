@@ -9,6 +9,9 @@ import { Violation, type World } from "../world.ts";
 import { type Item, itemsOf, outputsOf, type Spec, specOf } from "./spec-items.ts";
 import { contentOf } from "./target-write.ts";
 
+/** Time after the end of a freeze in which a status may be from before, in milliseconds. */
+const REPORT_MS = 90_000;
+
 interface ItemStatus {
   readonly secretKey?: string;
   readonly key?: string;
@@ -16,6 +19,7 @@ interface ItemStatus {
   readonly owner?: string;
   readonly version?: number;
   readonly latest?: number;
+  readonly otherVault?: boolean;
 }
 
 interface Status {
@@ -61,12 +65,12 @@ export function checkStatus(
   return true;
 }
 
-/** Only a resource that never had a target is Stalled by what others may still create (I24). */
+/** Only a resource that never had a target is Stalled by what others may still create (I25). */
 function checkStalled(name: string, { conditions }: Status, after: KubeObject): void {
   const stalled = findCondition(conditions, "Stalled");
   if (stalled === undefined || (isReason(stalled.reason) && isStalled(stalled.reason))) return;
   if (!awaitsFirstTarget(after))
-    throw new Violation("I24", `${name} had a target, and is Stalled by ${stalled.reason}`);
+    throw new Violation("I25", `${name} had a target, and is Stalled by ${stalled.reason}`);
 }
 
 /**
@@ -93,12 +97,15 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
       (item?.version === undefined || (content && !isRendered && !(key in content)))
     )
       continue;
+    // A freeze keeps the bytes of the vault before.
+    if (item?.otherVault === true && world.freezes.mayHold(namespace ?? "", REPORT_MS)) continue;
     if (item?.version === undefined)
       throw new Violation("I13", `${name} is ready, but reports no version of ${key}`);
     const isOutdated =
       version === "latest" &&
       isHeld !== true &&
       !mayWait(world, spec, status) &&
+      !world.freezes.mayHold(namespace ?? "", REPORT_MS) &&
       item.version < (item.latest ?? 0);
     if (isOutdated)
       throw new Violation(

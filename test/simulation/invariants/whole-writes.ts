@@ -11,6 +11,9 @@ import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
  */
 const READABLE_AFTER_MS = 600_000;
 
+/** Time after a freeze in which a replica may take it for current, in milliseconds. */
+const FROZEN_MS = 90_000;
+
 /**
  * A write contains all changes that its list of the vault shows: it does not leave a key at a
  * version that was outdated before the version of another key was created, if that key can be read
@@ -19,6 +22,8 @@ const READABLE_AFTER_MS = 600_000;
 export function checkWhole(write: TargetWrite): void {
   const { world, history, name, namespace, before, owner, was, is } = write;
   if (!before || !history.isSettled(namespace)) return;
+  // Users accept single versions, and a rule finds names that a freeze keeps away.
+  if (world.freezes.mayHold(namespace, FROZEN_MS)) return;
   const changed = Object.entries(is).flatMap(([key, base64]) =>
     was[key] === base64 ? [] : world.vaults.originsIn(base64),
   );

@@ -14,8 +14,8 @@ import { parseConnection } from "../../connection/parse-connection.ts";
 export interface ClusterAccessOptions {
   /** The connections of both kinds. */
   readonly connections: Pick<ReadonlyStore<KubeObject>, "get">;
-  /** Labels of the namespaces by name; `undefined` if the operator may not read them. */
-  readonly namespaces: Pick<ReadonlyStore<Labels>, "get"> | undefined;
+  /** The namespaces by name; `undefined` if the operator may not read them. */
+  readonly namespaces: Pick<ReadonlyStore<{ readonly labels: Labels }>, "get"> | undefined;
 }
 
 interface Rules {
@@ -45,7 +45,7 @@ export class ClusterAccess {
   of(connection: string, namespace: string): NamespaceAccess {
     if (connectionKindOf(connection) === "VaultConnection") return everything;
     const rules = this.#rulesOf(connection);
-    const labels = this.#options.namespaces?.get(namespace);
+    const labels = this.#options.namespaces?.get(namespace)?.labels;
     if (rules === undefined || labels === undefined) return "unknown";
     return accessOf(rules.entries, labels);
   }

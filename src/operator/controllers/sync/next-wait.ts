@@ -12,10 +12,9 @@ const OF_OTHERS: ReadonlySet<Reason> = new Set(["TargetConflict", "TargetMissing
 /** Returns what an item makes its resource wait for. */
 function waitsOf(resolution: Resolution, now: number): Wait[] {
   const waits: Wait[] = [];
+  if ("gate" in resolution) waits.push({ for: "time", atMostMs: resolution.gate?.opensInMs ?? 0 });
   if (resolution.state === "found") {
-    const { gate, candidate } = resolution;
-    const { expiresAt = now } = candidate;
-    waits.push({ for: "time", atMostMs: gate?.opensInMs ?? 0 });
+    const { expiresAt = now } = resolution.candidate;
     waits.push({ for: "time", atMostMs: expiresAt - EXPIRY_NOTICE_MS - now });
   }
   if (resolution.state === "missing")

@@ -1,4 +1,5 @@
 import { findCondition } from "../../api/conditions.ts";
+import { closedForAll } from "../../sync/gate.ts";
 import { type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
@@ -14,7 +15,7 @@ import {
 } from "../../sync/target.ts";
 import { deadlineKey } from "./resource-memory.ts";
 import type { EntryFilter } from "./source-kind.ts";
-import type { Observed } from "./stages.ts";
+import { isNewSpec, type Observed } from "./stages.ts";
 
 /**
  * Returns the entry and version of the vault that each item refers to, given what this target has
@@ -23,11 +24,35 @@ import type { Observed } from "./stages.ts";
 export function resolveItems(input: Observed): Resolution[] {
   const { source, resource, access, snapshot, now, unmatched, unusable } = input;
   const deadlines = new Map<string, number>(JSON.parse(input.deadlines?.ofItems ?? "[]"));
-  const resolutions = resource.items.map((item) => {
-    const candidates = source.candidates(snapshot, item, access);
-    return resolveItem(resource, item, candidates, rememberedOf(input, deadlines, item), now);
-  });
+  const known = resource.items.map((item) => ({
+    item,
+    candidates: source.candidates(snapshot, item, access),
+    remembered: rememberedOf(input, deadlines, item),
+  }));
+  const gate = gateOf(
+    input,
+    known.map(({ remembered }) => remembered),
+  );
+  const resolutions = known.map(({ item, candidates, remembered }) =>
+    resolveItem(resource, item, candidates, { ...remembered, ...gate }, now),
+  );
   return [...resolutions, ...unfound({ unmatched, unusable })];
+}
+
+/**
+ * Returns the gate of the whole resource. The first content and a changed spec do not wait: its
+ * author decides now.
+ */
+function gateOf(
+  input: Observed,
+  remembered: readonly Remembered[],
+): Pick<Remembered, "updates" | "hasTarget"> {
+  const { freeze, now } = input;
+  const hasTarget = remembered.some(
+    ({ synced, served }) => synced !== undefined || served !== undefined,
+  );
+  const updates = hasTarget && !isNewSpec(input) ? closedForAll({ freeze, now }) : undefined;
+  return { updates, hasTarget };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import type { Content } from "../../sync/content.ts";
 import type { Decision } from "../../sync/decide.ts";
+import type { Freeze } from "../../sync/freeze.ts";
 import type { UnusableItem } from "../../sync/find-items.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import type { Report } from "../../sync/report.ts";
@@ -36,6 +37,8 @@ export interface Listed extends Started {
   /** The names that the namespace of the resource may read. */
   readonly grant: NamespaceAccess;
   readonly snapshot: Snapshot;
+  /** The freeze of the namespace. */
+  readonly freeze: Freeze | undefined;
   readonly now: number;
 }
 

@@ -229,6 +229,14 @@ export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries">
     }
   }
 
+  /** Requeues all resources, or the ones in a namespace: a freeze begins, changes or ends. */
+  freezeChanged(namespace?: string): void {
+    for (const key of this.#keys()) {
+      if (namespace === undefined || namespaceOf(parseSyncKey(key).objectKey) === namespace)
+        this.#add(key, "background");
+    }
+  }
+
   /** Returns what the resources of a connection refer to and show. */
   removalFactsOf(connection: string): RemovalFacts {
     const { kinds } = this.#options;

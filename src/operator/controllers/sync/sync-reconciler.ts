@@ -32,6 +32,7 @@ import { currentState, findTarget, type FoundTarget, lookUpTarget } from "./look
 import { explainToUser } from "../../connection/connection-problem.ts";
 import type { OpenConnection } from "../connection/connection-state.ts";
 import type { FreshLists } from "../outcome/fresh-lists.ts";
+import type { Freezes } from "./freezes.ts";
 import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
@@ -56,6 +57,7 @@ export interface SyncReconcilerOptions extends ConnectionSources, BecomeMergedOp
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
   readonly writer: TargetWriter;
   readonly lists: FreshLists;
+  readonly freezes: Pick<Freezes, "of">;
   readonly propagations: Propagations;
   readonly observer: WriteObserver;
   readonly api: KubeApi;
@@ -197,7 +199,8 @@ export class SyncReconciler {
       const connection = connectionKey(resource.connection, resource.namespace);
       const grant = this.#options.access.of(connection, resource.namespace);
       const now = this.#options.clock.now();
-      return { ...started, deadlines: memory.deadlines, access, grant, snapshot, now };
+      const freeze = this.#options.freezes.of(resource.namespace, now);
+      return { ...started, deadlines: memory.deadlines, access, grant, snapshot, freeze, now };
     }
     if (health.state !== "failing" && access.stale === undefined)
       return { report: undefined, next: waitFor("connection") };

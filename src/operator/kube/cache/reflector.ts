@@ -24,6 +24,8 @@ export interface ReflectorOptions<T> {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly metadataOnly?: boolean | undefined;
+  /** The projection needs the `managedFields` of the objects. */
+  readonly managedFields?: boolean | undefined;
   /**
    * Time in milliseconds after which the collection is listed again, to repair what a watch has
    * lost; 0 turns it off.
@@ -310,8 +312,8 @@ export class Reflector<T> {
   }
 
   #scope(): ListOptions {
-    const { namespace, labelSelector, fieldSelector, metadataOnly } = this.#options;
-    return { namespace, labelSelector, fieldSelector, metadataOnly };
+    const { namespace, labelSelector, fieldSelector, metadataOnly, managedFields } = this.#options;
+    return { namespace, labelSelector, fieldSelector, metadataOnly, managedFields };
   }
 }
 

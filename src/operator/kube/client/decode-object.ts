@@ -1,5 +1,5 @@
 import { KubeError } from "../kube-error.ts";
-import type { ListPage, WatchEvent } from "./kube-api.ts";
+import type { ListOptions, ListPage, WatchEvent } from "./kube-api.ts";
 import {
   apiVersionOf,
   type KubeObject,
@@ -7,7 +7,10 @@ import {
   type ResourceDescriptor,
 } from "../resource.ts";
 import { isObject } from "../../../lib/is-object.ts";
+import { defined } from "../../lib/defined.ts";
 import { shared, shareStrings } from "../../lib/shared-strings.ts";
+
+type DecodeOptions = Pick<ListOptions, "managedFields">;
 
 export interface DecodedList {
   readonly page: ListPage;
@@ -18,17 +21,19 @@ export interface DecodedList {
 /**
  * Decodes an object of the API server. Checks only the metadata that this package uses; the caller
  * parses the rest. Sets `apiVersion` and `kind`, because items of built-in lists and metadata-only
- * responses lack them. Drops `managedFields`, because they may be larger than the rest. Equal
- * strings are shared, except in `data`, because it may contain values of secrets.
+ * responses lack them. Drops `managedFields`, because they may be larger than the rest, unless the
+ * caller needs them. Equal strings are shared, except in `data`, because it may contain values of secrets.
  * @throws KubeError `Unexpected` when the metadata is missing
  */
 export function decodeObject(
   resource: ResourceDescriptor,
   value: unknown,
   operation: string,
+  { managedFields: isManaged = false }: DecodeOptions = {},
 ): KubeObject {
   if (!isObject(value) || !isMeta(value["metadata"])) throw unreadable(operation);
-  const { managedFields: _, ...metadata } = value["metadata"];
+  const { managedFields, ...others } = value["metadata"];
+  const metadata = isManaged ? { ...others, ...defined({ managedFields }) } : others;
   for (const part of [metadata, value["spec"], value["status"]]) shareStrings(part);
   return { ...value, apiVersion: shared(apiVersionOf(resource)), kind: resource.kind, metadata };
 }
@@ -38,6 +43,7 @@ export function decodeList(
   resource: ResourceDescriptor,
   value: unknown,
   operation: string,
+  options?: DecodeOptions,
 ): DecodedList {
   if (!isObject(value) || !isObject(value["metadata"])) throw unreadable(operation);
   const { metadata } = value;
@@ -46,7 +52,10 @@ export function decodeList(
   if (!Array.isArray(items) || typeof resourceVersion !== "string" || typeof next !== "string")
     throw unreadable(operation);
   return {
-    page: { items: items.map((item) => decodeObject(resource, item, operation)), resourceVersion },
+    page: {
+      items: items.map((item) => decodeObject(resource, item, operation, options)),
+      resourceVersion,
+    },
     next,
   };
 }
@@ -58,16 +67,18 @@ export function decodeEvent(
   resource: ResourceDescriptor,
   value: unknown,
   operation: string,
+  options?: DecodeOptions,
 ): WatchEvent {
   if (!isObject(value)) throw unreadable(operation);
   const object = value["object"];
+  const decoded = () => decodeObject(resource, object, operation, options);
   switch (value["type"]) {
     case "ADDED":
-      return { type: "added", object: decodeObject(resource, object, operation) };
+      return { type: "added", object: decoded() };
     case "MODIFIED":
-      return { type: "modified", object: decodeObject(resource, object, operation) };
+      return { type: "modified", object: decoded() };
     case "DELETED":
-      return { type: "deleted", object: decodeObject(resource, object, operation) };
+      return { type: "deleted", object: decoded() };
     case "BOOKMARK":
       return { type: "bookmark", resourceVersion: bookmarkOf(object, operation) };
     default:

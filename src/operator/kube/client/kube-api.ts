@@ -15,6 +15,8 @@ export interface ListOptions {
    * a value.
    */
   readonly metadataOnly?: boolean | undefined;
+  /** Returns the objects with their `managedFields`: they may be larger than the rest. */
+  readonly managedFields?: boolean | undefined;
 }
 
 /** One page of a list. An item replaces one of the same name on an earlier page. */
@@ -77,8 +79,8 @@ export interface ApplyOptions {
 export interface KubeApi {
   get(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject>;
   /**
-   * Like `get`, but the server sends only the metadata (`PartialObjectMetadata`). Alone of all
-   * methods it returns `managedFields`.
+   * Like `get`, but the server sends only the metadata (`PartialObjectMetadata`). It
+   * returns `managedFields`; of the other methods, only a list or watch that requests them does.
    */
   getMetadata(
     resource: ResourceDescriptor,

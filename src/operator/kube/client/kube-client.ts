@@ -134,6 +134,7 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
         resource,
         await this.#send({ method: "GET", path, operation, signal, accept }),
         operation,
+        options,
       );
       yield list.page;
       next = list.next;
@@ -154,7 +155,7 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
     };
     const request = watchRequest(resource, { ...options, query }, signal);
     for await (const line of this.#requests.stream(request, options.onOpen)) {
-      yield decodeEvent(resource, line, request.operation);
+      yield decodeEvent(resource, line, request.operation, options);
     }
   }
 
@@ -289,6 +290,7 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
         resource,
         operation,
         pageSize: PAGE_SIZE,
+        managedFields: options.managedFields,
       })) {
         yield page;
         silence.restart(LIST_SILENCE_MS);

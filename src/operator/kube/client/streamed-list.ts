@@ -22,11 +22,17 @@ export async function* readStreamedList(
     resource,
     operation,
     pageSize,
-  }: { resource: ResourceDescriptor; operation: string; pageSize: number },
+    managedFields,
+  }: {
+    readonly resource: ResourceDescriptor;
+    readonly operation: string;
+    readonly pageSize: number;
+    readonly managedFields?: boolean | undefined;
+  },
 ): AsyncGenerator<ListPage> {
   let items: KubeObject[] = [];
   for await (const line of lines) {
-    const event = decodeEvent(resource, line, operation);
+    const event = decodeEvent(resource, line, operation, { managedFields });
     if (event.type === "bookmark") {
       if (!isEndOfInitialEvents(line)) continue;
       yield { items, resourceVersion: event.resourceVersion };

@@ -22,6 +22,7 @@ import {
 import type { Caller, Verb } from "./access.ts";
 import { managersIn } from "./field-ownership.ts";
 import { resourceKey } from "./resource-rules.ts";
+import { writtenAt } from "./object-metadata.ts";
 import type { InMemoryApiServer } from "./in-memory-api-server.ts";
 import { StatusError } from "./status-error.ts";
 
@@ -112,7 +113,8 @@ export class ApiClient implements FencedKubeApi {
       signal,
       () => this.#server.list(resource, options, this.#caller),
     );
-    const sent = options.metadataOnly ? items.map(metadataOf) : items;
+    const managed = options.managedFields === true ? items.map((one) => this.#managed(one)) : items;
+    const sent = options.metadataOnly ? managed.map(metadataOf) : managed;
     for (let start = 0; start === 0 || start < sent.length; start += PAGE_SIZE) {
       yield { items: sent.slice(start, start + PAGE_SIZE), resourceVersion };
     }
@@ -134,7 +136,9 @@ export class ApiClient implements FencedKubeApi {
     try {
       for await (const event of watch.events(signal)) {
         await this.#network.running?.();
-        yield event;
+        yield options.managedFields === true && "object" in event
+          ? { ...event, object: this.#managed(event.object) }
+          : event;
       }
     } catch (error) {
       throw this.#failure(error, `watch ${resource.plural}`);
@@ -245,6 +249,12 @@ export class ApiClient implements FencedKubeApi {
         throw new KubeError({ kind: "Timeout", operation: operation(), reason: "Deadline" });
       throw this.#failure(error, operation());
     }
+  }
+
+  /** Returns an object with the time of its last write in its `managedFields`. */
+  #managed(object: KubeObject): KubeObject {
+    const managedFields = [{ time: writtenAt.get(object.metadata) }];
+    return { ...object, metadata: { ...object.metadata, managedFields } };
   }
 
   #managersOf(resource: ResourceDescriptor, ref: ObjectRef): object[] {

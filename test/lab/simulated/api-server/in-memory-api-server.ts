@@ -22,7 +22,12 @@ import {
   ownersListed,
 } from "./field-ownership.ts";
 import { isEqualJson, type Json, mergePatched, transferred } from "./json.ts";
-import { deletingMetadata, systemMetadata, withoutEmptyFields } from "./object-metadata.ts";
+import {
+  deletingMetadata,
+  systemMetadata,
+  withoutEmptyFields,
+  writtenAt,
+} from "./object-metadata.ts";
 import { newBody, nextBody, withGeneration } from "./object-body.ts";
 import { expectState, isCustom, mayCreateByUpdate, resourceKey } from "./resource-rules.ts";
 import { selectorOf } from "./selector.ts";
@@ -81,6 +86,7 @@ export class InMemoryApiServer {
     this.clock = clock;
     this.#random = random;
     this.#store = new Store(history);
+    this.onCommit(({ after }) => after && writtenAt.set(after.metadata, this.#timestamp()));
   }
 
   /** Calls `listener` after each committed write, before any watch delivers it. */

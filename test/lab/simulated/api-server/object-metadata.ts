@@ -92,3 +92,6 @@ const OPTIONAL_FIELDS = ["labels", "annotations", "finalizers", "ownerReferences
 
 const isEmpty = (value: unknown): boolean =>
   value === null || (typeof value === "object" && Object.keys(value).length === 0);
+
+/** Times of the writes that made objects what they are, by the metadata of the objects. */
+export const writtenAt = new WeakMap<object, string>();

@@ -1,0 +1,85 @@
+import { vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import { isForCluster } from "../../../src/operator/config.ts";
+import { Violation } from "../world.ts";
+import { selects } from "./access.ts";
+import { type Item, outputsOf, type Spec } from "./spec-items.ts";
+import { type TargetWrite, versionIn } from "./target-write.ts";
+
+/** Time after which the operator knows a change, in milliseconds; see `SpecHistory`. */
+const LAG_MS = 90_000;
+
+/**
+ * Reports whether the replica must know that the namespace is frozen, and for a while longer. A
+ * wrong clock says nothing about the end.
+ */
+function isFrozen({ world, history, user, namespace }: TargetWrite): boolean {
+  const { clock, replicas, freezes } = world;
+  if (world.greatestSkewMs > 0) return false;
+  const now = replicas.suspendedAt(user, LAG_MS) ?? clock.monotonic();
+  const knownAt = now - LAG_MS - world.watchDelayMs();
+  const readsNamespaces = isForCluster(replicas.configOf(user));
+  const labels = history.recentLabels(namespace);
+  return freezes.since(namespace, clock.monotonic()).some((freeze) => {
+    const { selector, from, to, until } = freeze;
+    const isKnown = from <= knownAt && to === Infinity && until > clock.now() + LAG_MS;
+    if (freeze.namespace !== undefined) return isKnown && readsNamespaces;
+    const isSelected =
+      selector === undefined || !readsNamespaces || labels.every((one) => selects(selector, one));
+    return isKnown && isSelected;
+  });
+}
+
+/** Reports whether the last status of a resource is of its present spec. */
+function isReported({ world, namespace, owner }: TargetWrite): boolean {
+  const [kind, name = ""] = owner.split("/");
+  const descriptor = kind === "VaultFile" ? vaultFileKind : vaultSecretKind;
+  const object = world.server.find(descriptor, { namespace, name });
+  const { observedGeneration } = (object?.["status"] ?? {}) as { observedGeneration?: number };
+  return object !== undefined && observedGeneration === object.metadata.generation;
+}
+
+/** Reports whether the vault, and not the spec, adds a key. */
+const isAdded = ({ absence }: Item): boolean => absence === "found" || absence === "optional";
+
+/** Returns what a write does with a key that a gate has to prevent; `undefined`: nothing. */
+function changeOf(
+  { world, namespace, owner, was, is }: TargetWrite,
+  specs: readonly Spec[],
+  key: string,
+): string | undefined {
+  const [before, now = ""] = [was[key], is[key]];
+  if (before === now) return undefined;
+  const items = specs.flatMap(outputsOf).filter((output) => output.key === key);
+  const inputs = items.flatMap((output) => output.items);
+  if (before === undefined)
+    return inputs.length > 0 && inputs.every(isAdded) ? `got the new key ${key}` : undefined;
+  const accepted = world.acceptedBy(namespace, owner);
+  const had = world.vaults.originsIn(before);
+  for (const origin of world.vaults.originsIn(now)) {
+    const ofSource = inputs.filter(({ source }) => source === origin.name);
+    const isPinned = ofSource.some(({ version }) => version !== "latest");
+    const isAccepted = [...origin.versions].some((one) => accepted.has(`${origin.name}@${one}`));
+    if (isPinned || isAccepted || ofSource.length === 0) continue;
+    const earlier = versionIn(had, origin);
+    if (earlier !== undefined && !origin.versions.has(earlier))
+      return `went from version ${earlier} of ${origin.name} to ${[...origin.versions].join()}`;
+  }
+  return undefined;
+}
+
+/**
+ * While a gate is closed, no key of a target gets other bytes or is added (I24). A changed spec, a
+ * changed target, an accepted version and a hold are decisions of users.
+ */
+export function checkGates(write: TargetWrite): void {
+  const { history, name, namespace, before, owner, is, isTampered, writtenAt } = write;
+  if (!before || isTampered || owner === "" || !isFrozen(write) || !isReported(write)) return;
+  const specs = history.since(namespace, owner, writtenAt);
+  if (new Set(specs.map((spec) => JSON.stringify(spec))).size > 1) return;
+  if (specs.some((spec) => spec.hold !== undefined)) return;
+  for (const key of Object.keys(is)) {
+    const change = changeOf(write, specs, key);
+    if (change === undefined) continue;
+    throw new Violation("I24", `${name}: ${key} ${change}, although ${namespace} is frozen`);
+  }
+}
