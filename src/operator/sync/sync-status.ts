@@ -303,11 +303,19 @@ export function nextStatus(before: SyncStatus, report: StatusInput): object {
     ...attempt,
     target: targetStatus(before, input, attempt.observedGeneration),
     ...itemsStatus(before, input),
+    approvalDigest:
+      input.resolutions === undefined ? before.approvalDigest : pendingDigest(input.resolutions),
     lastForceSync: input.forced ?? before.lastForceSync,
     syncedAt,
     restarts: before.restarts,
   });
 }
+
+/** Returns the digest of the versions that wait for an approval. */
+const pendingDigest = (resolutions: readonly Resolution[]): string | undefined =>
+  resolutions.map((one) => ("gate" in one ? one.gate?.digest : undefined)).find(isText);
+
+const isText = (value: unknown): value is string => typeof value === "string";
 
 /** Returns what the status shows of the items: the same as before if they were not resolved. */
 function itemsStatus(before: SyncStatus, input: StatusInput): object {
