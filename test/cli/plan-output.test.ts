@@ -25,6 +25,15 @@ test("JSON contains what is not checked, and --strict makes it a failure", async
   expect(await plan("--strict")).toMatchObject({ code: 3, stderr: `${unchecked}\n` });
 });
 
+test("keys whose newer versions wait for an approval have the gate of their spec", async () => {
+  const waiting = [...secret("db", "key: shop/db"), "  updates: { approval: Required }"];
+  await write("db.yaml", ...waiting);
+  const { stdout } = await plan("--offline");
+  expect(stdout).toMatch(/VERSION +UPDATES\n.*shop\/db +- +AwaitingApproval/u);
+  await write("db.yaml", ...secret("db", "key: shop/db, version: 1"), ...waiting.slice(-1));
+  expect((await plan("--offline")).stdout).not.toContain("AwaitingApproval");
+});
+
 test("a ClusterVaultConnection that is not in the files is reported as not checked", async () => {
   const through = "{ kind: ClusterVaultConnection, name: corporate }";
   const db = secret("db", "key: shop/db").map((line) => line.replace("{ name: vault }", through));

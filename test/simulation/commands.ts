@@ -1,6 +1,6 @@
 import type { Vanished } from "./simulated-vaults.ts";
 import { findCondition } from "../../src/operator/api/conditions.ts";
-import { CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
+import { APPROVE_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { MergePatch } from "../../src/operator/kube/client/kube-api.ts";
 import {
   clusterVaultConnectionKind,
@@ -128,6 +128,14 @@ export type Command =
   | { readonly type: "crash" | "stop" | "start" | "suspend" | "resume"; readonly replica: number }
   | { readonly type: "skew"; readonly replica: number; readonly ms: number }
   | { readonly type: "settle" }
+  /** Approves the versions that the status of a resource shows, or other ones. */
+  | {
+      readonly type: "approve";
+      readonly kind: "VaultSecret" | "VaultFile";
+      readonly namespace: string;
+      readonly name: string;
+      readonly right: boolean;
+    }
   | FreezeCommand
   | TopologyCommand;
 
@@ -211,6 +219,8 @@ async function act(world: World, command: Command): Promise<void> {
     case "tamper":
     case "add-foreign":
       return disturb(world, command);
+    case "approve":
+      return approve(world, command);
     case "freeze":
     case "unfreeze":
     case "freeze-namespace":
@@ -284,6 +294,14 @@ function confirmRemovals(
   if (right) world.onConfirm();
   const annotations = { [CONFIRM_REMOVALS_ANNOTATION]: `${Number(held) - (right ? 0 : 1)}` };
   annotate(world, { kind: "VaultConnection", namespace, name }, annotations);
+}
+
+function approve(world: World, command: Extract<Command, { type: "approve" }>): void {
+  const { kind, namespace, name, right } = command;
+  const { status } = world.server.get(kinds[kind]!, { namespace, name });
+  const { approvalDigest } = (status ?? {}) as { readonly approvalDigest?: string };
+  if (approvalDigest === undefined) return;
+  annotate(world, command, { [APPROVE_ANNOTATION]: right ? approvalDigest : "other versions" });
 }
 
 interface Put {

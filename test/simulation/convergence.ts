@@ -1,5 +1,6 @@
 import { findCondition } from "../../src/operator/api/conditions.ts";
 import {
+  APPROVE_ANNOTATION,
   FORCE_SYNC_ANNOTATION,
   MANAGED_BY,
   MANAGED_BY_LABEL,
@@ -15,7 +16,7 @@ import { NAMESPACES, SILENCE_MS, Violation, type World } from "./world.ts";
 import { belongsTo, type Expected, expectedOf, targetObject } from "./expectations.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
 import { leftBehind } from "./invariants/left-behind.ts";
-import type { Spec } from "./invariants/spec-items.ts";
+import { needsApproval, type Spec } from "./invariants/spec-items.ts";
 import { outdatedWorkload } from "./invariants/restarts.ts";
 import { type Content, contentOf } from "./invariants/target-write.ts";
 import { checkFirstTargets, waiting } from "./first-targets.ts";
@@ -213,11 +214,30 @@ function difference(world: World): string | undefined {
   );
   for (const object of objects) {
     const expected = expectedOf(world, object, objects);
-    const wrong = expected === "anything" ? undefined : differenceOf(world, object, expected);
+    const isGated = expected === "anything" || isAwaiting(object);
+    const wrong = isGated ? unfollowed(object) : differenceOf(world, object, expected);
     if (wrong !== undefined)
       return `${object.kind} ${object.metadata.namespace}/${object.metadata.name}: ${wrong}`;
   }
   return leftBehind(world, objects);
+}
+
+interface Approvable {
+  readonly approvalDigest?: string;
+  readonly observedGeneration?: number;
+}
+
+/** Reports whether a resource waits for an approval, as its status says. */
+const isAwaiting = (object: KubeObject): boolean =>
+  needsApproval(object["spec"] as Spec) &&
+  ((object["status"] ?? {}) as Approvable).approvalDigest !== undefined;
+
+/** Returns that a resource waits although a user approved what it waits for. */
+function unfollowed({ status = {}, metadata }: KubeObject): string | undefined {
+  const { approvalDigest } = status as Approvable;
+  const isApproved =
+    approvalDigest !== undefined && metadata.annotations?.[APPROVE_ANNOTATION] === approvalDigest;
+  return isApproved ? `waits for the approval of ${approvalDigest}, which it has` : undefined;
 }
 
 function differenceOf(

@@ -98,6 +98,10 @@ export class CommandMaker {
       [this.#rate("hold", 4), () => this.#hold()],
       [this.#rate("freeze", 3), () => this.#freeze()],
       [
+        this.#rate("updates", 8),
+        () => ({ type: "approve", ...this.#resource(), right: this.#draw.below(0.9) }),
+      ],
+      [
         2,
         () => ({
           type: "delete",

@@ -42,8 +42,17 @@ export class SpecMaker {
     const refreshInterval = this.#has("refreshInterval")
       ? { refreshInterval: this.#draw.pick(["5s", "45s", "3m"]) }
       : {};
+    const updates = this.#has("updates")
+      ? { updates: { approval: this.pick(["Required", "Required", "None"]) } }
+      : {};
     const suspend = below(0.05) ? { suspend: true } : {};
-    const common = { connectionRef, ...refreshInterval, ...suspend, ...this.#restarts(name) };
+    const common = {
+      connectionRef,
+      ...refreshInterval,
+      ...updates,
+      ...suspend,
+      ...this.#restarts(name),
+    };
     return kind === "VaultSecret"
       ? { ...common, ...this.#secrets() }
       : { ...common, ...this.#files() };

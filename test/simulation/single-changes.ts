@@ -58,6 +58,7 @@ export class SingleChanges {
     ["accept", () => this.#lowerVersion()],
     ["hold", () => this.#held()],
     ["freeze", () => this.#frozen()],
+    ["updates", () => this.#awaited()],
     ["forceSync", () => this.#failedList()],
   ];
 
@@ -248,6 +249,33 @@ export class SingleChanges {
       { type: "advance", ms: 30_000 + Math.floor(this.#draw.random() * 90_000) },
       { type: "start", replica },
       ...(this.#draw.below(0.5) ? [{ type: "settle" } as const] : []),
+    ];
+  }
+
+  /** New versions wait for an approval, and even newer ones for the next. */
+  #awaited(): Command[] {
+    const scene = this.#scene();
+    const { namespace } = scene;
+    const approve = (right: boolean): Command => {
+      return { type: "approve", kind: "VaultSecret", namespace, name: RESOURCE, right };
+    };
+    const spec = { ...data(STEADY, OTHER), updates: { approval: "Required" } };
+    const replica = this.#draw.pick([0, 1]);
+    return [
+      this.#write(scene, OTHER),
+      ...this.#synced(scene, spec),
+      { type: "advance", ms: 120_000 },
+      this.#write(scene, STEADY),
+      this.#write(scene, OTHER),
+      { type: "advance", ms: 120_000 },
+      ...(this.#draw.below(0.3) ? [{ type: "crash", replica } as const] : []),
+      approve(this.#draw.below(0.8)),
+      { type: "start", replica },
+      { type: "advance", ms: Math.floor(this.#draw.random() * 20_000) },
+      this.#write(scene, STEADY),
+      { type: "advance", ms: 120_000 },
+      ...(this.#draw.below(0.5) ? [approve(true)] : []),
+      { type: "settle" },
     ];
   }
 

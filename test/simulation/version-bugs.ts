@@ -42,6 +42,16 @@ export const versionBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "an approval of any versions": {
+    invariants: ["I24"],
+    changes: [
+      {
+        file: "sync/gate.ts",
+        from: "if (resource.approved === digest) return undefined;",
+        to: "if (resource.approved !== undefined && digest !== undefined) return undefined;",
+      },
+    ],
+  },
   "every version accepted": {
     invariants: ["I4"],
     changes: [

@@ -56,6 +56,9 @@ export const ACCEPT_ANNOTATION = "vaultsync.dev/accept";
  */
 export const HOLD_ANNOTATION = "vaultsync.dev/hold";
 
+/** On a resource: `status.approvalDigest` of the versions that a user approves. */
+export const APPROVE_ANNOTATION = "vaultsync.dev/approve";
+
 /** ConfigMap in the operator's namespace: until when no target follows newer versions. */
 export const FREEZE_CONFIG_MAP = "vaultsync-freeze";
 /** On a namespace: the time until which none of its targets follows newer versions. */

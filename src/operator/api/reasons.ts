@@ -44,6 +44,9 @@ export const reasons = {
   Frozen: transient(
     "A freeze keeps all versions until the time in the message: the ConfigMap vaultsync-freeze, or the annotation vaultsync.dev/freeze-until of the namespace. To end it, run vaultsync unfreeze, or remove the annotation.",
   ),
+  AwaitingApproval: transient(
+    "The spec requires an approval (updates.approval) of the newer versions in the message: run vaultsync approve.",
+  ),
   VersionNotFound: stalled("Set version to an existing version, or to latest."),
   VersionRegressed: stalled(
     "Create a newer version, pin a version, or accept the lower one with the annotation vaultsync.dev/accept: <name>@<version>.",

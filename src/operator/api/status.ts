@@ -138,6 +138,12 @@ function syncStatus<T extends z.ZodType>(item: T) {
       .optional()
       .describe("State of each key of the target."),
     itemsOmitted: z.int().optional().describe("Number of items that are not listed here."),
+    approvalDigest: z
+      .string()
+      .optional()
+      .describe(
+        "Digest of the newest versions of all sources, while spec.updates.approval waits: the value of the annotation vaultsync.dev/approve that approves them.",
+      ),
     lastForceSync: z
       .string()
       .optional()

@@ -12,6 +12,7 @@ import {
   requireEntries,
   rewrite,
   suspend,
+  updates,
   vaultName,
   version,
 } from "./fields.ts";
@@ -80,6 +81,7 @@ export const vaultFileSpec = requireEntries(
     connectionRef,
     refreshInterval,
     suspend,
+    updates,
     files: files.describe("Files of the vault to store in the target."),
     filesFrom: nonEmpty(z.array(filesFromEntry).max(32).optional(), FROM_EXAMPLE).describe(
       "Rules that select files of the vault to store in the target.",

@@ -10,6 +10,7 @@ import {
   requireEntries,
   rewrite,
   suspend,
+  updates,
   vaultName,
   version,
 } from "./fields.ts";
@@ -169,6 +170,7 @@ export const vaultSecretSpec = requireEntries(
     connectionRef,
     refreshInterval,
     suspend,
+    updates,
     data: nonEmpty(distinctEntries, EXAMPLE).describe(
       "Keys of the target, each with the secret of the vault that it is read from.",
     ),

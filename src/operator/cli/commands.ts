@@ -4,7 +4,6 @@ import type { ConnectionRef } from "../api/connection-key.ts";
 import {
   API_GROUP,
   connectionKinds,
-  type Kind,
   vaultConnectionKind,
   vaultFileKind,
   vaultPushKind,
@@ -21,13 +20,14 @@ import {
   HAS_PROBLEMS,
   NOT_READY,
   parseList,
+  parseSeconds,
   parseWholeNumber,
 } from "./options.ts";
 import type { PlanFlags } from "./plan/plan.ts";
 import type { ReleaseFlags } from "./release/release.ts";
 import type { ResumeFlags, RollbackFlags } from "./rollback.ts";
 import type { StatusFlags } from "./status/status.ts";
-import type { ResourceName } from "./resource-name.ts";
+import { FOLLOWING_NAME, nameOf, parseFollowingName, type ResourceName } from "./resource-name.ts";
 import type { SyncFlags } from "./sync.ts";
 import { updateCommands } from "./updates/commands.ts";
 
@@ -45,21 +45,6 @@ function statusCommand(): Command {
     );
 }
 
-/** Parses `NAME`, a VaultSecret, or `KIND/NAME`, of one of these kinds. @throws InvalidArgumentError */
-function nameOf(text: string, kinds: readonly Kind[]): ResourceName {
-  const [first = "", second, ...more] = text.split("/");
-  const kindName = second === undefined ? vaultSecretKind.singular : first.toLowerCase();
-  const isOf = ({ singular, plural, shortName }: Kind): boolean =>
-    [singular, plural, shortName].includes(kindName);
-  const kind = kinds.find(isOf);
-  const name = second ?? first;
-  if (kind !== undefined && name !== "" && more.length === 0) return { kind, name };
-  const expected = kinds.map(({ singular }) => `${singular}/NAME`);
-  throw new InvalidArgumentError(
-    `expected NAME, ${expected.slice(0, -1).join(", ")} or ${expected.at(-1)}.`,
-  );
-}
-
 const syncedKinds = [vaultSecretKind, vaultFileKind, vaultPushKind];
 const parseName = (text: string, before: readonly ResourceName[] = []): ResourceName[] => [
   ...before,
@@ -69,13 +54,6 @@ const parseShownName = (text: string, before: readonly ResourceName[] = []): Res
   ...before,
   nameOf(text, [...syncedKinds, vaultConnectionKind]),
 ];
-
-/** Parses a time in seconds, with or without the unit. @throws InvalidArgumentError */
-function parseSeconds(text: string): number {
-  const [, seconds] = /^([1-9][0-9]{0,4})s?$/u.exec(text) ?? [];
-  if (seconds === undefined) throw new InvalidArgumentError("expected seconds, such as 60s.");
-  return Number(seconds);
-}
 
 function syncCommand(): Command {
   return addClusterOptions(new Command("sync"))
@@ -89,23 +67,18 @@ function syncCommand(): Command {
     );
 }
 
-const parseHeldName = (text: string): ResourceName =>
-  nameOf(text, [vaultSecretKind, vaultFileKind]);
-
 function parseVersion(text: string): number {
   const version = parseWholeNumber(text);
   if (version < 1) throw new InvalidArgumentError("expected a version, such as 3.");
   return version;
 }
 
-const HELD_NAME = "NAME or vaultsecret/NAME, or vaultfile/NAME";
-
 function rollbackCommand(): Command {
   return addClusterOptions(new Command("rollback"))
     .description(
       `Take the target of a resource back to an earlier version of an entry, and hold it there until vaultsync resume: set the annotation vaultsync.dev/hold, and wait for the result. Its other keys stay in the versions that they have. The exit code is ${NOT_READY} if the target does not have the version afterwards.`,
     )
-    .argument("<name>", HELD_NAME, parseHeldName)
+    .argument("<name>", FOLLOWING_NAME, parseFollowingName)
     .option("--key <key>", "key of the target, if it has several entries of the vault")
     .option("--to <version>", "version (default: the one before)", parseVersion)
     .option("--reason <text>", "reason, shown in the status of the resource")
@@ -121,7 +94,7 @@ function resumeCommand(): Command {
     .description(
       `Let a resource follow the vault again after a rollback: remove the annotation vaultsync.dev/hold, and wait for the result. The exit code is ${NOT_READY} if the resource is not ready.`,
     )
-    .argument("<name>", HELD_NAME, parseHeldName)
+    .argument("<name>", FOLLOWING_NAME, parseFollowingName)
     .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
     .action(async (name: ResourceName, flags: ResumeFlags) =>
       (await import("./rollback.ts")).resume(name, flags),

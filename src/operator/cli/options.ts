@@ -61,3 +61,10 @@ export function parseWholeNumber(text: string): number {
     throw new InvalidArgumentError("expected a whole number of at least 0");
   return value;
 }
+
+/** Parses a time in seconds, with or without the unit. @throws InvalidArgumentError */
+export function parseSeconds(text: string): number {
+  const [, seconds] = /^([1-9][0-9]{0,4})s?$/u.exec(text) ?? [];
+  if (seconds === undefined) throw new InvalidArgumentError("expected seconds, such as 60s.");
+  return Number(seconds);
+}

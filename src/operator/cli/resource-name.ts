@@ -1,7 +1,30 @@
-import type { Kind } from "../api/kinds.ts";
+import { InvalidArgumentError } from "commander";
+import { type Kind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
 
 /** A resource as the command line names it. */
 export interface ResourceName {
   readonly kind: Kind;
   readonly name: string;
 }
+
+/** Parses `NAME`, a VaultSecret, or `KIND/NAME`, of one of these kinds. @throws InvalidArgumentError */
+export function nameOf(text: string, kinds: readonly Kind[]): ResourceName {
+  const [first = "", second, ...more] = text.split("/");
+  const kindName = second === undefined ? vaultSecretKind.singular : first.toLowerCase();
+  const isOf = ({ singular, plural, shortName }: Kind): boolean =>
+    [singular, plural, shortName].includes(kindName);
+  const kind = kinds.find(isOf);
+  const name = second ?? first;
+  if (kind !== undefined && name !== "" && more.length === 0) return { kind, name };
+  const expected = kinds.map(({ singular }) => `${singular}/NAME`);
+  throw new InvalidArgumentError(
+    `expected NAME, ${expected.slice(0, -1).join(", ")} or ${expected.at(-1)}.`,
+  );
+}
+
+/** The argument of a command for resources that follow versions of the vault. */
+export const FOLLOWING_NAME = "NAME or vaultsecret/NAME, or vaultfile/NAME";
+
+/** Parses the name of a VaultSecret or VaultFile. @throws InvalidArgumentError */
+export const parseFollowingName = (text: string): ResourceName =>
+  nameOf(text, [vaultSecretKind, vaultFileKind]);

@@ -7,7 +7,7 @@ import {
   VAULT,
 } from "../../../test/lab/kube/sync-resource.ts";
 import { decide, type Plan } from "./decide.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 import { sourceId, type TargetState } from "./target.ts";
 
 /** A resource that adds its key `a` to an object of another owner. */

@@ -8,7 +8,8 @@ import {
   VAULT,
 } from "../../../test/lab/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
-import { type Candidate, type Remembered, type Resolution, resolveItem } from "./resolve.ts";
+import type { Candidate, Remembered, Resolution } from "./resolution.ts";
+import { resolveItem } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 import { type SyncedKey, sourceId, type TargetState } from "./target.ts";
 

@@ -6,7 +6,7 @@ import {
   VAULT,
 } from "../../../test/lab/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 import { sourceId, type TargetState } from "./target.ts";
 
 /**

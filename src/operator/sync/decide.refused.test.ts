@@ -13,7 +13,7 @@ import {
   summary,
 } from "../../../test/lab/kube/resolutions.ts";
 import { type Decision, decide, MAX_TARGET_BYTES } from "./decide.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 
 const foreign = (owner: string | undefined): Decision =>
   decide(both, [found(a, 3), removed(b)], { state: "foreign", owner });

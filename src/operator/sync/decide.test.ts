@@ -22,7 +22,7 @@ import {
   syncedKey,
 } from "../../../test/lab/kube/resolutions.ts";
 import { decide } from "./decide.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 import type { SyncResource } from "./sync-resource.ts";
 import { type TargetState } from "./target.ts";
 

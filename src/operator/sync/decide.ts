@@ -1,5 +1,5 @@
 import { ADOPT_ANNOTATION } from "../api/names.ts";
-import type { Candidate, Resolution } from "./resolve.ts";
+import type { Candidate, Resolution } from "./resolution.ts";
 import { isDerived, isMerged, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { ownerName, sameCreation, type SyncedKey, sourceId, type TargetState } from "./target.ts";
 import { foundText } from "./find-items.ts";

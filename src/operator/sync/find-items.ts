@@ -2,7 +2,7 @@ import { isObjectKey } from "../api/fields.ts";
 import { LinearRegExp, linearRegExp } from "../lib/linear-regexp.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 import { rewriteKey } from "./rewrite-key.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 import type { Find, SyncItem, SyncResource } from "./sync-resource.ts";
 import type { SyncedKey } from "./target.ts";
 

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
-import { closedForAll, closedGate, parseHold } from "./gate.ts";
+import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
+import { closedForAll, closedGate, parseHold, versionsDigest } from "./gate.ts";
+
+const digest = (): string => "abc";
+const found = (id: string, latest: number, changes: object = {}) => ({
+  state: "found" as const,
+  item: syncItem(id),
+  candidate: candidate(latest, changes),
+  version: latest,
+});
 
 describe("parseHold", () => {
   test.each([
@@ -48,13 +56,14 @@ describe("closedGate", () => {
   const item = syncItem("password");
   const resource = syncResource([item]);
   const hold = parseHold('{"versions": {"password": 3}}');
-  const frozen = closedForAll({ freeze: { endsAt: 1_000, text: "until later" }, now: 300 });
+  const freeze = { endsAt: 1_000, text: "until later" };
+  const frozen = closedForAll(resource, { freeze, digest, now: 300 });
 
   const open = { refreshInMs: 0, hasBytes: true };
 
   test("is open without a hold, a freeze and an interval", () => {
     expect(closedGate(resource, item, open)).toBeUndefined();
-    expect(closedForAll({ freeze: undefined, now: 0 })).toBeUndefined();
+    expect(closedForAll(resource, { freeze: undefined, digest, now: 0 })).toBeUndefined();
   });
 
   test("keeps an interval only for bytes that the target has", () => {
@@ -74,5 +83,47 @@ describe("closedGate", () => {
     expect(frozen).toEqual({ reason: "Frozen", opensInMs: 700, until: "until later" });
     const waiting = { updates: frozen, refreshInMs: 500, hasBytes: false };
     expect(closedGate(resource, item, waiting)).toEqual(frozen);
+  });
+});
+
+describe("closedForAll with approvals", () => {
+  const facts = { freeze: undefined, digest, now: 0 };
+  const waiting = syncResource([], { updates: { needsApproval: true } });
+
+  test("waits until the digest of these versions is approved", () => {
+    const gate = {
+      reason: "AwaitingApproval",
+      digest: "abc",
+      until: "(vaultsync approve vaultsecret/db, or the annotation vaultsync.dev/approve=abc)",
+    };
+    expect(closedForAll(waiting, facts)).toEqual(gate);
+    expect(closedForAll({ ...waiting, approved: "other" }, facts)).toEqual(gate);
+    expect(closedForAll({ ...waiting, approved: "abc" }, facts)).toBeUndefined();
+  });
+
+  test("waits for the end of a freeze first", () => {
+    const freeze = { endsAt: 9, text: "until later" };
+    const approved = { ...waiting, approved: "abc" };
+    expect(closedForAll(approved, { ...facts, freeze })?.reason).toBe("Frozen");
+  });
+});
+
+describe("versionsDigest", () => {
+  test("does not depend on the order, on pinned versions and on sources that are not there", () => {
+    const pinned = { ...found("c", 1), item: syncItem("c", { version: 1 }) };
+    const missing = { state: "missing" as const, item: syncItem("d") };
+    const expected = versionsDigest([found("a", 1), found("b", 2)]);
+    expect(versionsDigest([missing, found("b", 2), pinned, found("a", 1)])).toBe(expected);
+  });
+
+  test.each([
+    ["another version", [found("a", 2)]],
+    ["another key", [found("b", 1)]],
+    ["another owner", [found("a", 1, { owner: "dba@example.com" })]],
+    ["another vault", [found("a", 1, { vault: "other" })]],
+    ["another creation", [found("a", 1, { createdAt: new Map([[1, 7]]) })]],
+    ["one more key", [found("a", 1), found("b", 1)]],
+  ])("differs for %s", (_, resolutions) => {
+    expect(versionsDigest(resolutions)).not.toBe(versionsDigest([found("a", 1)]));
   });
 });

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
-import { HOLD_ANNOTATION } from "../api/names.ts";
+import { APPROVE_ANNOTATION, HOLD_ANNOTATION } from "../api/names.ts";
 import { explainProblems } from "../api/validation.ts";
 import type { Freeze } from "./freeze.ts";
 import { note } from "./note.ts";
+import type { Resolution } from "./resolution.ts";
 import type { Hold, SyncItem, SyncResource } from "./sync-resource.ts";
+import { shortDigest, sourceId } from "./target.ts";
 
 /** Versions of a hold of everything. */
 const ALL = "*";
@@ -44,19 +46,23 @@ export function parseHold(text: string | undefined): Hold | undefined {
 
 /** Why a target does not follow the latest version of an item yet. */
 export interface Gate {
-  readonly reason: "Held" | "Frozen" | "RefreshInterval";
+  readonly reason: "Held" | "Frozen" | "AwaitingApproval" | "RefreshInterval";
   /** The version that is served instead; `undefined`: the one that the target has. */
   readonly version?: number | undefined;
   /** Time in milliseconds after which the gate opens by itself. */
   readonly opensInMs?: number | undefined;
   /** What opens it, for a message. */
   readonly until?: string | undefined;
+  /** Digest of the versions that a user has to approve. */
+  readonly digest?: string | undefined;
 }
 
 /** What a gate of a whole resource depends on. */
 export interface UpdateFacts {
   /** The freeze of the namespace. */
   readonly freeze: Freeze | undefined;
+  /** Returns the digest of the newest versions: see `versionsDigest`. */
+  readonly digest: () => string;
   readonly now: number;
 }
 
@@ -65,9 +71,33 @@ export interface UpdateFacts {
  * none does. A hold comes first, an interval last: see {@link closedGate}. The caller opens it for a
  * first creation and a changed spec.
  */
-export function closedForAll({ freeze, now }: UpdateFacts): Gate | undefined {
-  if (freeze === undefined) return undefined;
-  return { reason: "Frozen", opensInMs: freeze.endsAt - now, until: freeze.text };
+export function closedForAll(
+  resource: Pick<SyncResource, "kind" | "name" | "updates" | "approved">,
+  { freeze, digest: digestOf, now }: UpdateFacts,
+): Gate | undefined {
+  if (freeze !== undefined)
+    return { reason: "Frozen", opensInMs: freeze.endsAt - now, until: freeze.text };
+  if (resource.updates?.needsApproval !== true) return undefined;
+  const digest = digestOf();
+  if (resource.approved === digest) return undefined;
+  const command = `vaultsync approve ${resource.kind.toLowerCase()}/${resource.name}`;
+  const until = `(${command}, or the annotation ${APPROVE_ANNOTATION}=${digest})`;
+  return { reason: "AwaitingApproval", until, digest };
+}
+
+/**
+ * Returns the digest of the versions that the items of a resource follow, in any order: equal for
+ * equal versions of the same entries.
+ * @param resolutions with all gates open
+ */
+export function versionsDigest(resolutions: readonly Resolution[]): string {
+  const versions = resolutions.flatMap((one) => {
+    if (one.state !== "found" || one.item.version !== "latest") return [];
+    const { item, candidate, version } = one;
+    const source = sourceId(candidate.vault, item.source, candidate.owner);
+    return [[item.id, source, version, candidate.createdAt?.get(version) ?? null] as const];
+  });
+  return shortDigest(versions.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** What a gate depends on in addition to the resource and the item. */

@@ -1,7 +1,7 @@
 import type { ConditionNow } from "../api/conditions.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
 import type { Gate } from "./gate.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 import type { Hold, SyncResource } from "./sync-resource.ts";
 
 /** Time before the expiry of a secret at which it is reported, in milliseconds. */
@@ -44,6 +44,7 @@ const isPending = (one: Resolution): one is Pending =>
 const waitText: Readonly<Record<Gate["reason"], (until: string) => string>> = {
   Held: () => "newer versions that are held back",
   Frozen: (until) => `newer versions that wait for the end of a freeze ${until}`,
+  AwaitingApproval: (until) => `newer versions that wait for an approval ${until}`,
   RefreshInterval: () => "newer versions that are followed at the end of spec.refreshInterval",
 };
 

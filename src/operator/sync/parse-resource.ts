@@ -1,10 +1,15 @@
 import type { z } from "zod";
-import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION, HOLD_ANNOTATION } from "../api/names.ts";
+import {
+  ACCEPT_ANNOTATION,
+  APPROVE_ANNOTATION,
+  FORCE_SYNC_ANNOTATION,
+  HOLD_ANNOTATION,
+} from "../api/names.ts";
 import { parseDuration } from "../lib/duration.ts";
 import { explainProblems } from "../api/validation.ts";
 import type { ConnectionKind } from "../api/kinds.ts";
 import { parseHold } from "./gate.ts";
-import type { SyncResource, TargetPolicy, TargetTemplate } from "./sync-resource.ts";
+import type { SyncResource, TargetPolicy, TargetTemplate, UpdatePolicy } from "./sync-resource.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 
 /** A resource as the API server or a file has it. */
@@ -38,6 +43,16 @@ interface CommonSpec {
   readonly connectionRef: { readonly kind?: ConnectionKind | undefined; readonly name: string };
   readonly suspend?: boolean | undefined;
   readonly refreshInterval?: string | undefined;
+  readonly updates?: UpdatesSpec | undefined;
+}
+
+interface UpdatesSpec {
+  readonly approval?: "None" | "Required" | undefined;
+}
+
+/** Returns when newer versions are followed; `undefined` if nothing has to be waited for. */
+function updatePolicyOf({ approval = "None" }: UpdatesSpec = {}): UpdatePolicy | undefined {
+  return approval === "None" ? undefined : { needsApproval: true };
 }
 
 /** The policies in `spec.target`. */
@@ -102,17 +117,19 @@ export function parseResource<S extends CommonSpec>(
     generation: metadata.generation ?? 0,
     forceSync: metadata.annotations?.[FORCE_SYNC_ANNOTATION],
     accepted: accepted(object),
+    approved: metadata.annotations?.[APPROVE_ANNOTATION],
     hold: parseHold(metadata.annotations?.[HOLD_ANNOTATION]),
   };
   const parsed = schema.safeParse(object.spec);
   if (parsed.success) {
-    const { connectionRef, suspend = false, refreshInterval } = parsed.data;
+    const { connectionRef, suspend = false, refreshInterval, updates } = parsed.data;
     const refreshIntervalMs =
       refreshInterval === undefined ? undefined : parseDuration(refreshInterval);
     const common = {
       connection: { kind: connectionRef.kind ?? "VaultConnection", name: connectionRef.name },
       suspend,
       refreshIntervalMs,
+      updates: updatePolicyOf(updates),
     };
     return {
       ok: true,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { candidate, syncItem } from "../../../test/lab/kube/sync-resource.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 import { readyConditionOf } from "./ready-condition.ts";
 
 const DEADLINE = Date.UTC(2026, 10, 20, 8, 30);

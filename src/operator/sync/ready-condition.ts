@@ -1,7 +1,7 @@
 import { HOLD_ANNOTATION } from "../api/names.ts";
 import type { Reason } from "../api/reasons.ts";
 import { formatTimestamp } from "./timestamp.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 import type { SyncItem } from "./sync-resource.ts";
 
 /** The Ready condition of a resource. */

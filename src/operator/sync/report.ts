@@ -1,5 +1,5 @@
 import type { ReadyCondition } from "./ready-condition.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 import type { Staleness } from "./staleness.ts";
 
 /**

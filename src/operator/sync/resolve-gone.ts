@@ -1,4 +1,4 @@
-import type { Remembered, Resolution } from "./resolve.ts";
+import type { Remembered, Resolution } from "./resolution.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 
 /**

@@ -83,6 +83,12 @@ export interface Hold {
   readonly problem?: string | undefined;
 }
 
+/** When a target follows newer versions. Then all of its keys follow, or none. */
+export interface UpdatePolicy {
+  /** A user has to approve each set of versions. */
+  readonly needsApproval: boolean;
+}
+
 /** The desired state of a VaultSecret or VaultFile: the input of every decision. */
 export interface SyncResource {
   readonly kind: "VaultSecret" | "VaultFile";
@@ -111,6 +117,10 @@ export interface SyncResource {
   readonly forceSync: string | undefined;
   /** `name@version` pairs that a user accepted (annotation vaultsync.dev/accept). */
   readonly accepted: ReadonlySet<string>;
+  /** When newer versions are followed; `undefined`: immediately, each key by itself. */
+  readonly updates?: UpdatePolicy | undefined;
+  /** The digest of the versions that a user approved (annotation vaultsync.dev/approve). */
+  readonly approved?: string | undefined;
   /** The versions that are kept (annotation vaultsync.dev/hold). */
   readonly hold?: Hold | undefined;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { reportOf } from "./report.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 import type { Hold, SyncResource } from "./sync-resource.ts";
 import {
   nextStatus,

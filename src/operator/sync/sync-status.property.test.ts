@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { candidate, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { type Reason, reasons } from "../api/reasons.ts";
 import { conditionTypes, secretStatus } from "../api/status.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 import type { SyncResource } from "./sync-resource.ts";
 import { EXPIRY_NOTICE_MS } from "./item-conditions.ts";
 import { nextStatus, readStatus, type StatusInput } from "./sync-status.ts";

@@ -3,7 +3,7 @@ import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-r
 import { type Reason, reasons } from "../api/reasons.ts";
 import { fileStatus } from "../api/status.ts";
 import { EXPIRY_NOTICE_MS } from "./item-conditions.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 import {
   nextStatus,
   readStatus,

@@ -14,7 +14,7 @@ import { formatTimestamp } from "./timestamp.ts";
 import { attemptStatus } from "./attempt-status.ts";
 import { isDropped } from "./decide.ts";
 import type { Report } from "./report.ts";
-import { type Candidate, deadlineOf, type Resolution } from "./resolve.ts";
+import { type Candidate, deadlineOf, type Resolution } from "./resolution.ts";
 import { rewriteKey } from "./rewrite-key.ts";
 import type { Find, SyncItem, SyncResource } from "./sync-resource.ts";
 
@@ -329,11 +329,19 @@ export function nextStatus(before: SyncStatus, report: StatusInput): object {
     ...attempt,
     target: targetStatus(before, input, attempt.observedGeneration),
     ...itemsStatus(before, input),
+    approvalDigest:
+      input.resolutions === undefined ? before.approvalDigest : pendingDigest(input.resolutions),
     lastForceSync: input.forced ?? before.lastForceSync,
     syncedAt,
     restarts: before.restarts,
   });
 }
+
+/** Returns the digest of the versions that wait for an approval. */
+const pendingDigest = (resolutions: readonly Resolution[]): string | undefined =>
+  resolutions.map((one) => ("gate" in one ? one.gate?.digest : undefined)).find(isText);
+
+const isText = (value: unknown): value is string => typeof value === "string";
 
 /** Returns what the status shows of the items: the same as before if they were not resolved. */
 function itemsStatus(before: SyncStatus, input: StatusInput): object {

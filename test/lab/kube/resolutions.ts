@@ -1,6 +1,6 @@
 import { candidate, ownedTarget, syncItem, syncResource, VAULT } from "./sync-resource.ts";
 import type { Decision } from "../../../src/operator/sync/decide.ts";
-import type { Resolution } from "../../../src/operator/sync/resolve.ts";
+import type { Resolution } from "../../../src/operator/sync/resolution.ts";
 import type { SyncItem } from "../../../src/operator/sync/sync-resource.ts";
 import { type SyncedKey, sourceId, type TargetState } from "../../../src/operator/sync/target.ts";
 

@@ -107,6 +107,13 @@ const secrets: readonly Case[] = [
     rejectedByRule(name),
   ],
   ["an empty connectionRef name", secret({ connectionRef: { name: "" } }), rejectedByRule(name)],
+  ["an approval", secret({ updates: { approval: "Required" } })],
+  ["no approval", secret({ updates: { approval: "None" } })],
+  [
+    "an approval in lower case",
+    secret({ updates: { approval: "required" } }),
+    rejectedBySchema("Required"),
+  ],
   ["a string for suspend", secret({ suspend: "true" }), rejectedBySchema("expected boolean")],
   ...sourceCases(secret, entry),
   ...contractCases((validate) => secret({ data: [{ ...entry("password"), validate }] })),

@@ -1,4 +1,4 @@
-import type { Candidate } from "../../../src/operator/sync/resolve.ts";
+import type { Candidate } from "../../../src/operator/sync/resolution.ts";
 import type { SyncItem, SyncResource } from "../../../src/operator/sync/sync-resource.ts";
 import type { SyncedKey, TargetState } from "../../../src/operator/sync/target.ts";
 

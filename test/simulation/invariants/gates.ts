@@ -2,7 +2,7 @@ import { vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.
 import { isForCluster } from "../../../src/operator/config.ts";
 import { Violation } from "../world.ts";
 import { selects } from "./access.ts";
-import { type Item, outputsOf, type Spec } from "./spec-items.ts";
+import { type Item, needsApproval, outputsOf, type Spec } from "./spec-items.ts";
 import { type TargetWrite, versionIn } from "./target-write.ts";
 
 /** Time after which the operator knows a change, in milliseconds; see `SpecHistory`. */
@@ -73,13 +73,16 @@ function changeOf(
  */
 export function checkGates(write: TargetWrite): void {
   const { history, name, namespace, before, owner, is, isTampered, writtenAt } = write;
-  if (!before || isTampered || owner === "" || !isFrozen(write) || !isReported(write)) return;
+  if (!before || isTampered || owner === "" || !isReported(write)) return;
   const specs = history.since(namespace, owner, writtenAt);
   if (new Set(specs.map((spec) => JSON.stringify(spec))).size > 1) return;
   if (specs.some((spec) => spec.hold !== undefined)) return;
+  // Without an approval since the last write, no user has approved newer versions.
+  const isClosed = (specs.length > 0 && specs.every(needsApproval)) || isFrozen(write);
+  if (!isClosed) return;
   for (const key of Object.keys(is)) {
     const change = changeOf(write, specs, key);
     if (change === undefined) continue;
-    throw new Violation("I24", `${name}: ${key} ${change}, although ${namespace} is frozen`);
+    throw new Violation("I24", `${name}: ${key} ${change}, although its gate is closed`);
   }
 }

@@ -1,5 +1,9 @@
 import { API_GROUP } from "../../../src/operator/api/kinds.ts";
-import { ACCEPT_ANNOTATION, HOLD_ANNOTATION } from "../../../src/operator/api/names.ts";
+import {
+  ACCEPT_ANNOTATION,
+  APPROVE_ANNOTATION,
+  HOLD_ANNOTATION,
+} from "../../../src/operator/api/names.ts";
 import { type KubeObject, NAMESPACES } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import type { World } from "../world.ts";
@@ -194,8 +198,8 @@ const connectionOf = (
   `${kind}/${name}`,
 ];
 
-/** Reports whether users accept and hold the same versions. */
+/** Reports whether users accept, approve and hold the same versions. */
 const isSameAcceptance = (before: KubeObject, after: KubeObject): boolean =>
-  [ACCEPT_ANNOTATION, HOLD_ANNOTATION].every(
+  [ACCEPT_ANNOTATION, APPROVE_ANNOTATION, HOLD_ANNOTATION].every(
     (name) => before.metadata.annotations?.[name] === after.metadata.annotations?.[name],
   );

@@ -1,4 +1,4 @@
-import { HOLD_ANNOTATION } from "../../../src/operator/api/names.ts";
+import { APPROVE_ANNOTATION, HOLD_ANNOTATION } from "../../../src/operator/api/names.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Rules } from "../simulated-rules.ts";
 import { membersOf, partName } from "../simulated-values.ts";
@@ -19,6 +19,7 @@ export interface Spec {
   readonly connectionRef: { readonly kind?: string; readonly name: string };
   readonly refreshInterval?: string;
   readonly suspend?: boolean;
+  readonly updates?: { readonly approval?: string };
   readonly data?: readonly {
     readonly secretKey: string;
     readonly remoteRef: Reference & { readonly property?: string; readonly decoding?: string };
@@ -61,6 +62,8 @@ export interface Spec {
    * items.
    */
   readonly hold?: Readonly<Record<string, number>>;
+  /** The digest that the annotation vaultsync.dev/approve has. */
+  readonly approved?: string;
 }
 
 /** Returns the versions of a hold; none if it names none or is not valid. */
@@ -73,11 +76,18 @@ function heldVersions(text: string): Readonly<Record<string, number>> {
   }
 }
 
-/** Returns the spec of a resource, with its hold. */
+/** Returns the spec of a resource, with its hold and its approval. */
 export function specOf({ spec, metadata }: KubeObject): Spec {
-  const hold = metadata.annotations?.[HOLD_ANNOTATION];
-  return hold === undefined ? (spec as Spec) : { ...(spec as Spec), hold: heldVersions(hold) };
+  const { [HOLD_ANNOTATION]: hold, [APPROVE_ANNOTATION]: approved } = metadata.annotations ?? {};
+  return {
+    ...(spec as Spec),
+    ...(hold !== undefined && { hold: heldVersions(hold) }),
+    ...(approved !== undefined && { approved }),
+  };
 }
+
+/** Reports whether a resource follows newer versions only when a user approves them. */
+export const needsApproval = ({ updates }: Spec): boolean => updates?.approval === "Required";
 
 /** One value that a spec requests: a key of the target or, with a template, a variable. */
 export interface Item {

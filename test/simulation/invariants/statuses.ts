@@ -6,7 +6,7 @@ import { isReason, isStalled } from "../../../src/operator/api/reasons.ts";
 import { awaitsFirstTarget } from "../first-targets.ts";
 import { SLOWEST_MS, USUAL_MS } from "../networks.ts";
 import { Violation, type World } from "../world.ts";
-import { type Item, itemsOf, outputsOf, type Spec, specOf } from "./spec-items.ts";
+import { type Item, itemsOf, needsApproval, outputsOf, type Spec, specOf } from "./spec-items.ts";
 import { contentOf } from "./target-write.ts";
 
 /** Time after the end of a freeze in which a status may be from before, in milliseconds. */
@@ -97,15 +97,14 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
       (item?.version === undefined || (content && !isRendered && !(key in content)))
     )
       continue;
-    // A freeze keeps the bytes of the vault before.
-    if (item?.otherVault === true && world.freezes.mayHold(namespace ?? "", REPORT_MS)) continue;
+    if (item?.otherVault === true && isGated(world, after)) continue;
     if (item?.version === undefined)
       throw new Violation("I13", `${name} is ready, but reports no version of ${key}`);
     const isOutdated =
       version === "latest" &&
       isHeld !== true &&
       !mayWait(world, spec, status) &&
-      !world.freezes.mayHold(namespace ?? "", REPORT_MS) &&
+      !isGated(world, after) &&
       item.version < (item.latest ?? 0);
     if (isOutdated)
       throw new Violation(
@@ -125,9 +124,16 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
         `${name} is ready, but ${key} has other bytes than version ${item.version} of ${source}`,
       );
   }
-  for (const { key, items: inputs } of isRendered && content ? outputsOf(spec) : [])
+  // A gate keeps the bytes of the vault before.
+  const isKept = items.some(({ otherVault }) => otherVault === true) && isGated(world, after);
+  for (const { key, items: inputs } of isRendered && content && !isKept ? outputsOf(spec) : [])
     checkRendered(world, name, content?.[key] ?? "", inputs, items);
 }
+
+/** Reports whether a gate may keep a resource from newer versions. */
+const isGated = (world: World, object: KubeObject): boolean =>
+  needsApproval(specOf(object)) ||
+  world.freezes.mayHold(object.metadata.namespace ?? "", REPORT_MS);
 
 /**
  * Every part of a key that a template makes has the version that is reported of its source (I13).

@@ -4,7 +4,7 @@ import { downloadFile } from "../../../protocol/client/download-file.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { versionExpose } from "../../../protocol/operations/secrets.ts";
 import { versionExposeLink } from "../../../protocol/operations/shared-secrets.ts";
-import type { Candidate } from "../../sync/resolve.ts";
+import type { Candidate } from "../../sync/resolution.ts";
 import type { EntryReader } from "../plan/resolve-references.ts";
 
 /** Maximum number of values that are read simultaneously. */

@@ -10,7 +10,7 @@ import {
   type NamespaceAccess,
 } from "../../sync/namespace-access.ts";
 import { itemProblems, type ReadyCondition } from "../../sync/ready-condition.ts";
-import type { Candidate, Resolution } from "../../sync/resolve.ts";
+import type { Candidate, Resolution } from "../../sync/resolution.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { checkTemplate } from "../../template/check-template.ts";

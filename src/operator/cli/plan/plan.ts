@@ -49,24 +49,32 @@ const pushedKeys = ({ manifest, secret, items }: PlannedPush): PlannedKey[] =>
  * well.
  */
 function writtenKeys(
-  { manifest, resource: { target, template, items, finds } }: PlannedResource,
+  { manifest, resource: { target, template, items, finds, updates } }: PlannedResource,
   resolved: ResolvedResource | undefined,
 ): PlannedKey[] {
   const versions = new Map(
     resolved?.resolutions.map((one) => [one.item, one.state === "found" ? one.version : undefined]),
   );
-  const rules = finds.map(({ id, pattern }) => ({ id, source: pattern, version: undefined }));
+  const rules = finds.map(({ id, pattern }) => ({
+    id,
+    source: pattern,
+    version: undefined,
+    isFollowing: true,
+  }));
   const sources = (resolved?.resource.items ?? items).map((item) => ({
     ...item,
     version: versions.get(item),
+    isFollowing: item.version === "latest",
   }));
-  return [...sources, ...(resolved === undefined ? rules : [])].map(({ id, source, version }) => ({
+  const all = [...sources, ...(resolved === undefined ? rules : [])];
+  return all.map(({ id, source, version, isFollowing }) => ({
     resource: `${manifest.kind.toLowerCase()}/${manifest.name}`,
     namespace: manifest.namespace,
     target: `${target.kind}/${target.name}`,
     key: template === undefined ? id : `{{ ${id} }}`,
     source,
     version,
+    ...(isFollowing && updates?.needsApproval === true && { updates: "AwaitingApproval" as const }),
   }));
 }
 

@@ -17,6 +17,8 @@ export interface PlannedKey {
   readonly source: string;
   /** Absent if the vault was not asked, or has no such version. */
   readonly version?: number | undefined;
+  /** The gate of the spec that keeps newer versions from an existing target. */
+  readonly updates?: "AwaitingApproval" | undefined;
 }
 
 /** All that a plan prints. */
@@ -31,6 +33,7 @@ export interface PlanResult {
 export type PlanFormat = "table" | "json" | "yaml" | "github" | "sarif";
 
 function tableOf(keys: readonly PlannedKey[]): string {
+  const hasGate = keys.some(({ updates }) => updates !== undefined);
   const header = ["NAMESPACE", "RESOURCE", "TARGET", "KEY", "SOURCE", "VERSION"];
   const rows = keys.map((one) => [
     one.namespace,
@@ -39,7 +42,9 @@ function tableOf(keys: readonly PlannedKey[]): string {
     one.key,
     one.source,
     String(one.version ?? "-"),
+    ...(hasGate ? [one.updates ?? "-"] : []),
   ]);
+  if (hasGate) header.push("UPDATES");
   return rows.length === 0 ? "" : formatTable(header, rows);
 }
 

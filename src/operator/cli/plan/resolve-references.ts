@@ -21,12 +21,8 @@ import {
 } from "../../sync/find-items.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
-import {
-  type Candidate,
-  type Remembered,
-  type Resolution,
-  resolveItem,
-} from "../../sync/resolve.ts";
+import type { Candidate, Remembered, Resolution } from "../../sync/resolution.ts";
+import { resolveItem } from "../../sync/resolve.ts";
 import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { listSecrets } from "../../../protocol/client/find-secret.ts";

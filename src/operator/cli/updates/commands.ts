@@ -1,6 +1,8 @@
 import { Command } from "commander";
 import { addFormatOption } from "../../../command-line/options.ts";
-import { addKubeconfigOptions } from "../options.ts";
+import { addClusterOptions, addKubeconfigOptions, NOT_READY, parseSeconds } from "../options.ts";
+import { FOLLOWING_NAME, parseFollowingName, type ResourceName } from "../resource-name.ts";
+import type { ApproveFlags } from "./approve.ts";
 import type { FreezeFlags, UnfreezeFlags } from "./freeze.ts";
 
 const addOperatorOption = (command: Command): Command =>
@@ -28,5 +30,28 @@ function unfreezeCommand(): Command {
     .action(async (flags: UnfreezeFlags) => (await import("./freeze.ts")).unfreeze(flags));
 }
 
+const parseNames = (text: string, before: readonly ResourceName[] = []): ResourceName[] => [
+  ...before,
+  parseFollowingName(text),
+];
+
+function approveCommand(): Command {
+  return addFormatOption(addClusterOptions(new Command("approve")))
+    .description(
+      `Approve the newest versions of resources with spec.updates.approval: set the annotation vaultsync.dev/approve to the digest of exactly these versions, and wait for the result. The exit code is ${NOT_READY} if the vault has newer ones by then.`,
+    )
+    .argument("[name...]", FOLLOWING_NAME, parseNames)
+    .option("--all", "all resources of the namespace that wait for an approval")
+    .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
+    .option("--dry-run", "print the versions, and change nothing")
+    .action(async (names: ResourceName[], flags: ApproveFlags) =>
+      (await import("./approve.ts")).approve(names, flags),
+    );
+}
+
 /** Returns the definitions of the commands that say when targets follow newer versions. */
-export const updateCommands = (): Command[] => [freezeCommand(), unfreezeCommand()];
+export const updateCommands = (): Command[] => [
+  approveCommand(),
+  freezeCommand(),
+  unfreezeCommand(),
+];

@@ -4,7 +4,7 @@ import { syncItem } from "../../../../test/lab/kube/sync-resource.ts";
 import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";
 import { ignoredCallbacks, openConnection } from "../../../../test/lab/vault/open-connection.ts";
 import type { FileRecord } from "../../vault-client/connection.ts";
-import type { Candidate } from "../../sync/resolve.ts";
+import type { Candidate } from "../../sync/resolution.ts";
 import { vaultId } from "../../sync/target.ts";
 import { fileSource } from "./file-source.ts";
 

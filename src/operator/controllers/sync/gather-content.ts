@@ -64,11 +64,13 @@ export function gatherContent(
       if (part === "unavailable" || "condition" in part) return part;
       parts.push(part);
     }
+    const problem = parts.find((part) => part.problem !== undefined)?.problem;
+    if (problem !== undefined && followsTogether(input)) return problem;
     return {
       keys: parts.flatMap(({ keys }) => keys),
       claims: new Map(parts.flatMap(({ claims }) => [...claims])),
       fetched: new Set(parts.flatMap(({ fetched }) => [...fetched])),
-      problem: parts.find(({ problem }) => problem !== undefined)?.problem,
+      problem,
     };
   });
 }
@@ -124,6 +126,10 @@ function isKept(
     return kept.claims.get(entry.id)?.source === sourceId(vault, entry.item.source, owner);
   });
 }
+
+/** Reports whether no key of an existing target follows the vault unless all do. */
+const followsTogether = ({ resource, state }: Assembling): boolean =>
+  resource.updates !== undefined && state.state === "owned" && state.synced.size > 0;
 
 /**
  * Returns what the target has of these entries, if that can be trusted and nothing else is in it.

@@ -18,7 +18,7 @@ import {
   withoutRest,
 } from "../../sync/ready-condition.ts";
 import type { Report } from "../../sync/report.ts";
-import type { Resolution } from "../../sync/resolve.ts";
+import type { Resolution } from "../../sync/resolution.ts";
 import { shapeProblem } from "../../sync/secret-shape.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { gatherContent, type Gathered, keptKeys, NO_CONTENT } from "./gather-content.ts";

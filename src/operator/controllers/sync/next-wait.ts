@@ -2,7 +2,7 @@ import { isStalled, type Reason } from "../../api/reasons.ts";
 import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
 import { isDropped } from "../../sync/decide.ts";
 import type { Report } from "../../sync/report.ts";
-import type { Resolution } from "../../sync/resolve.ts";
+import type { Resolution } from "../../sync/resolution.ts";
 import { EXPIRY_NOTICE_MS } from "../../sync/item-conditions.ts";
 import { TARGET_WAIT_MS } from "./sync-result.ts";
 

@@ -1,6 +1,7 @@
 import { findCondition } from "../../api/conditions.ts";
-import { closedForAll } from "../../sync/gate.ts";
-import { type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
+import { closedForAll, versionsDigest } from "../../sync/gate.ts";
+import type { Remembered, Resolution } from "../../sync/resolution.ts";
+import { resolveItem } from "../../sync/resolve.ts";
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import { earlierItem, isForced } from "../../sync/sync-status.ts";
@@ -29,13 +30,16 @@ export function resolveItems(input: Observed): Resolution[] {
     candidates: source.candidates(snapshot, item, access),
     remembered: rememberedOf(input, deadlines, item),
   }));
+  const resolveAll = (gate: Partial<Remembered>): Resolution[] =>
+    known.map(({ item, candidates, remembered }) =>
+      resolveItem(resource, item, candidates, { ...remembered, ...gate }, now),
+    );
   const gate = gateOf(
     input,
     known.map(({ remembered }) => remembered),
+    () => versionsDigest(resolveAll({ refreshInMs: 0 })),
   );
-  const resolutions = known.map(({ item, candidates, remembered }) =>
-    resolveItem(resource, item, candidates, { ...remembered, ...gate }, now),
-  );
+  const resolutions = resolveAll(gate);
   return [...resolutions, ...unfound({ unmatched, unusable })];
 }
 
@@ -46,12 +50,14 @@ export function resolveItems(input: Observed): Resolution[] {
 function gateOf(
   input: Observed,
   remembered: readonly Remembered[],
+  digest: () => string,
 ): Pick<Remembered, "updates" | "hasTarget"> {
-  const { freeze, now } = input;
+  const { resource, freeze, now } = input;
   const hasTarget = remembered.some(
     ({ synced, served }) => synced !== undefined || served !== undefined,
   );
-  const updates = hasTarget && !isNewSpec(input) ? closedForAll({ freeze, now }) : undefined;
+  const updates =
+    hasTarget && !isNewSpec(input) ? closedForAll(resource, { freeze, digest, now }) : undefined;
   return { updates, hasTarget };
 }
 

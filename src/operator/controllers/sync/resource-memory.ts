@@ -1,5 +1,5 @@
 import type { Report } from "../../sync/report.ts";
-import { deadlineOf, type Resolution } from "../../sync/resolve.ts";
+import { deadlineOf, type Resolution } from "../../sync/resolution.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 
 /**

@@ -2,7 +2,7 @@ import type { Trust } from "../../api/received-secrets.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import type { FoundName } from "../../sync/find-items.ts";
 import type { ParsedResource } from "../../sync/parse-resource.ts";
-import type { Candidate } from "../../sync/resolve.ts";
+import type { Candidate } from "../../sync/resolution.ts";
 import type { Find, SyncItem } from "../../sync/sync-resource.ts";
 import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-state.ts";

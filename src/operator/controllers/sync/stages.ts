@@ -7,7 +7,7 @@ import type { Freeze } from "../../sync/freeze.ts";
 import type { UnusableItem } from "../../sync/find-items.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import type { Report } from "../../sync/report.ts";
-import type { Resolution } from "../../sync/resolve.ts";
+import type { Resolution } from "../../sync/resolution.ts";
 import type { KeyState } from "../../sync/review-content.ts";
 import type { Find, SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";

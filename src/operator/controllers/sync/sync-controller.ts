@@ -1,6 +1,11 @@
 import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
 import { type SyncKind, parseSyncKey, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
-import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION, HOLD_ANNOTATION } from "../../api/names.ts";
+import {
+  ACCEPT_ANNOTATION,
+  APPROVE_ANNOTATION,
+  FORCE_SYNC_ANNOTATION,
+  HOLD_ANNOTATION,
+} from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { shared } from "../../lib/shared-strings.ts";
 import type { Logger } from "../../../lib/logger.ts";
@@ -58,7 +63,7 @@ export interface SyncControllerOptions {
 }
 
 /** Annotations of users that a reconcile follows. */
-const ANNOTATIONS = [ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION, HOLD_ANNOTATION];
+const ANNOTATIONS = [ACCEPT_ANNOTATION, APPROVE_ANNOTATION, FORCE_SYNC_ANNOTATION, HOLD_ANNOTATION];
 /**
  * Maximum number of resources of one connection that are reconciled simultaneously; see
  * docs/design/engine.md#fairness.

@@ -109,9 +109,7 @@ export class InMemoryApiServer {
     return collections.flatMap(({ watches }) => [...watches]);
   }
 
-  /**
-   * Forgets the history of all resources: a watch that continues from before now fails with 410.
-   */
+  /** Forgets the history of all resources: watches that continue from before now fail with 410. */
   compact(): void {
     this.#store.compact();
   }

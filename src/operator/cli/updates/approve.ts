@@ -1,0 +1,132 @@
+import { formatObject } from "../../../command-line/format-object.ts";
+import type { FormatFlags } from "../../../command-line/options.ts";
+import { formatTable } from "../../../command-line/table.ts";
+import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
+import { APPROVE_ANNOTATION } from "../../api/names.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { parseFile } from "../../sync/parse-file.ts";
+import { parseSecret } from "../../sync/parse-secret.ts";
+import { readStatus } from "../../sync/sync-status.ts";
+import { type Cluster, listAll, withClusterUntilStopped } from "../cluster.ts";
+import { type ClusterFlags, NOT_READY } from "../options.ts";
+import type { ResourceName } from "../resource-name.ts";
+import { resourceState } from "../status/resource-state.ts";
+import { syncOne } from "../sync.ts";
+
+/** Flags of `vaultsync approve`. */
+export interface ApproveFlags extends ClusterFlags, FormatFlags {
+  readonly all?: boolean;
+  readonly dryRun?: boolean;
+  readonly timeout: number;
+}
+
+/** A version that a user approves; without `from`, the target does not have the key yet. */
+interface Update {
+  readonly key: string;
+  readonly source: string;
+  readonly from?: number | undefined;
+  readonly to: number;
+}
+
+/** The newest versions that a resource waits for. */
+interface Awaiting {
+  readonly name: ResourceName;
+  readonly digest: string;
+  readonly updates: readonly Update[];
+}
+
+const idOf = ({ kind, name }: ResourceName): string => `${kind.singular}/${name}`;
+
+const digestOf = ({ kind, status }: KubeObject): string | undefined =>
+  readStatus(kind === vaultFileKind.kind ? "VaultFile" : "VaultSecret", status).approvalDigest;
+
+/** Returns what a resource waits for; `undefined` if it waits for no approval. */
+export function awaitingOf(name: ResourceName, object: KubeObject): Awaiting | undefined {
+  const digest = digestOf(object);
+  if (digest === undefined) return undefined;
+  const { resource } = (name.kind === vaultFileKind ? parseFile : parseSecret)(object);
+  const pinned = resource.items.flatMap(({ id, version }) => (version === "latest" ? [] : [id]));
+  const updates = resourceState(object).items.flatMap(({ key, source, version: from, latest }) => {
+    const isOther = latest !== undefined && latest > (from ?? 0) && !pinned.includes(key);
+    return isOther ? [{ key, source, from, to: latest }] : [];
+  });
+  return { name, digest, updates };
+}
+
+async function find(
+  cluster: Cluster,
+  names: readonly ResourceName[],
+  { all = false }: ApproveFlags,
+  signal: AbortSignal,
+): Promise<Awaiting[]> {
+  const { api, namespace } = cluster;
+  if (all === names.length > 0) throw new Error("name the resources to approve, or set --all");
+  if (all) {
+    const kinds = [vaultSecretKind, vaultFileKind];
+    const found = await Promise.all(
+      kinds.map(async (kind) =>
+        (await listAll(cluster, kind, signal)).flatMap(
+          (object) => awaitingOf({ kind, name: object.metadata.name }, object) ?? [],
+        ),
+      ),
+    );
+    return found.flat();
+  }
+  const found = await Promise.all(
+    names.map(async (name) => {
+      try {
+        const object = await api.get(name.kind, { namespace, name: name.name }, signal);
+        const awaiting = awaitingOf(name, object);
+        if (awaiting === undefined) process.stderr.write(`${idOf(name)} waits for no approval\n`);
+        return awaiting ?? [];
+      } catch (error) {
+        throw isKubeError(error, "NotFound")
+          ? new Error(`no ${idOf(name)} in namespace ${namespace}`)
+          : error;
+      }
+    }),
+  );
+  return found.flat();
+}
+
+function print(awaiting: readonly Awaiting[], { output }: FormatFlags): void {
+  if (output !== "table") {
+    const approved = awaiting.map(({ name, ...one }) => ({ resource: idOf(name), ...one }));
+    process.stdout.write(formatObject({ approved }, output));
+    return;
+  }
+  const rows = awaiting.flatMap(({ name, updates }) =>
+    updates.map(({ key, source, from, to }) => [
+      idOf(name),
+      key,
+      source,
+      `${from ?? "-"}`,
+      `${to}`,
+    ]),
+  );
+  if (rows.length > 0)
+    process.stdout.write(formatTable(["RESOURCE", "KEY", "ENTRY", "FROM", "TO"], rows));
+}
+
+async function approveAll(
+  cluster: Cluster,
+  names: readonly ResourceName[],
+  flags: ApproveFlags,
+  signal: AbortSignal,
+): Promise<void> {
+  const awaiting = await find(cluster, names, flags, signal);
+  print(awaiting, flags);
+  if (flags.dryRun === true) return;
+  for (const { name, digest } of awaiting) {
+    await syncOne(cluster, name, flags.timeout, signal, { [APPROVE_ANNOTATION]: digest });
+    const ref = { namespace: cluster.namespace, name: name.name };
+    if (digestOf(await cluster.api.get(name.kind, ref, signal)) === undefined) continue;
+    process.stderr.write(`${idOf(name)} has newer versions now: approve them too\n`);
+    process.exitCode = NOT_READY;
+  }
+}
+
+/** Approves the newest versions that resources wait for. Changes annotations of the resources. */
+export const approve = (names: readonly ResourceName[], flags: ApproveFlags): Promise<void> =>
+  withClusterUntilStopped(flags, (cluster, signal) => approveAll(cluster, names, flags, signal));

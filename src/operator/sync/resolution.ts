@@ -1,0 +1,200 @@
+import type { Redacted } from "../../lib/redacted.ts";
+import type { Gate } from "./gate.ts";
+import type { SyncItem } from "./sync-resource.ts";
+import type { SyncedKey } from "./target.ts";
+
+/** The bytes of one version of an entry of the vault. */
+interface FetchedBytes {
+  readonly bytes: Redacted<Uint8Array>;
+  /** Version of the bytes according to the vault. */
+  readonly version: number;
+}
+
+/**
+ * An entry of the vault's list that matches the name of an item. Timestamps are in milliseconds
+ * since the epoch, sizes in bytes.
+ */
+export interface Candidate {
+  /** `vaultId` of the vault that lists it. */
+  readonly vault: string;
+  readonly owner: string | undefined;
+  /** Created by the account of the connection itself. */
+  readonly own: boolean;
+  /** Neither `spec.trustedOwners` of the connection nor the item names its owner. */
+  readonly untrusted?: boolean | undefined;
+  readonly latest: number;
+  /** Sizes of the existing versions; `undefined` if the list does not contain them. */
+  readonly sizes: ReadonlyMap<number, number> | undefined;
+  /**
+   * Creation times of versions, as far as listed. An entry that was deleted and recreated has the
+   * same versions with other bytes.
+   */
+  readonly createdAt?: ReadonlyMap<number, number> | undefined;
+  readonly expiresAt: number | undefined;
+  readonly deleteAt: number | undefined;
+  /** Reads the bytes of one version from the vault. */
+  readonly read: (version: number, signal: AbortSignal) => Promise<FetchedBytes>;
+}
+
+/** State of an item from earlier reconciles. */
+export interface Remembered {
+  /** Origin of the bytes that the target contains under the key of the item. */
+  readonly synced: SyncedKey | undefined;
+  /**
+   * Version that the target had last, according to the status, even if the target was deleted
+   * since.
+   */
+  readonly served?: number | undefined;
+  /** Owner of that version according to the status. */
+  readonly servedOwner?: string | undefined;
+  /**
+   * Time in milliseconds for which newer versions are not followed, because of
+   * `spec.refreshInterval`.
+   */
+  readonly refreshInMs?: number | undefined;
+  /** The gate that keeps all items of the resource from following newer versions. */
+  readonly updates?: Gate | undefined;
+  /** The target has bytes of some item, or had them last. */
+  readonly hasTarget?: boolean | undefined;
+  /**
+   * According to the last status or their source, those bytes belong to an entry of the same name.
+   */
+  readonly sameName?: boolean | undefined;
+  /** Those bytes are from another vault. */
+  readonly isOfOtherVault?: boolean | undefined;
+  /**
+   * The `delete_time` of the source according to the last list of this connection that contained
+   * it.
+   */
+  readonly deleteAt: number | undefined;
+  /** Arrival time of the first list without the source, if it is not listed. */
+  readonly missingSince: number;
+  /** Time in milliseconds for which the name must still be missing to prove its deletion. */
+  readonly provenInMs?: number | undefined;
+  /** The list has an entry of the name that the rule which found it does not match any more. */
+  readonly isListed?: boolean | undefined;
+  /**
+   * The list lacks the entry that the item refers to, or its metadata. Entries of the name by other
+   * owners do not count.
+   */
+  readonly isGone?: boolean | undefined;
+  /** The owner of that entry, for a message: another owner's entry of the name is listed. */
+  readonly ofOwner?: string | undefined;
+  /** The list, for a message: "the list of ops@example.com". */
+  readonly list?: string | undefined;
+  /** Another listed name, nearly the same as the name of the source. */
+  readonly near?: string | undefined;
+  /** All removals of the connection are held. */
+  readonly held?: boolean | undefined;
+}
+
+/**
+ * The state of the removal of a key whose entry is gone. `due`: now; `awaited`: when further lists
+ * have proven that it is gone; `held`: when a user has confirmed it, because too many entries are
+ * gone; `undefined`: never.
+ */
+type Deletion = "due" | "awaited" | "held" | undefined;
+
+/** The entry and version that an item refers to, or the reason why there is none. */
+export type Resolution =
+  | {
+      readonly state: "found";
+      readonly item: SyncItem;
+      readonly candidate: Candidate;
+      readonly version: number;
+      /** Why it is not the latest version. */
+      readonly gate?: Gate | undefined;
+      /** The entry was deleted and recreated since, with other bytes that the gate keeps away. */
+      readonly isRecreated?: boolean;
+    }
+  /**
+   * Found, but the target has bytes of another entry under its key, or none, and a gate keeps it
+   * from what is not a newer version of them.
+   */
+  | {
+      readonly state: "withheld";
+      readonly item: SyncItem;
+      readonly candidate: Candidate;
+      readonly gate: Gate;
+      readonly hasBytes: boolean;
+    }
+  | {
+      readonly state: "removed";
+      readonly item: SyncItem;
+      readonly deleteAt: number;
+      readonly deletion?: Deletion;
+      readonly isOverdue?: boolean;
+      /** The target has nothing of it. */
+      readonly isAbsent?: boolean;
+    }
+  | {
+      readonly state: "missing";
+      readonly item: SyncItem;
+      readonly deletion?: Deletion;
+      /**
+       * The deletion no longer waits for sources that the vault does not serve now; see {@link
+       * REMOVAL_WAIT_MS}.
+       */
+      readonly isOverdue?: boolean;
+      /** Time in milliseconds until an awaited deletion may be due. */
+      readonly provenInMs?: number | undefined;
+      /** Listed, but without the metadata that the rule which found it requests. */
+      readonly isListed?: boolean | undefined;
+      /** Deadline of that entry, if the key is removed then. */
+      readonly deleteAt?: number | undefined;
+      /** A stranger's entry of the name is listed: it is reported when the key is gone. */
+      readonly namesake?: Pick<Candidate, "owner"> | undefined;
+      readonly ofOwner?: string | undefined;
+      readonly list?: string | undefined;
+      readonly near?: string | undefined;
+      /** The target has nothing of it: an awaited deletion would change nothing. */
+      readonly isAbsent?: boolean;
+      /** The target has bytes of another vault, whose deletion is awaited. */
+      readonly isOfOtherVault?: boolean | undefined;
+    }
+  /**
+   * Listed, but only from owners whom neither the connection nor the item names. `deleteAt`:
+   * deadline of the entry whose bytes the target has.
+   */
+  | {
+      readonly state: "untrusted";
+      readonly item: SyncItem;
+      readonly owner: string | undefined;
+      readonly deleteAt?: number | undefined;
+    }
+  /** Found, but without a key: `why` is the reason. The item is omitted. */
+  | { readonly state: "unusable"; readonly item: SyncItem; readonly why: string }
+  /**
+   * A rule that finds no entry. `strangers` shared what it would find if the connection named them,
+   * as far as asked.
+   */
+  | { readonly state: "unmatched"; readonly item: SyncItem; readonly strangers?: readonly string[] }
+  | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
+  | { readonly state: "other-owner"; readonly item: SyncItem; readonly candidate: Candidate }
+  | {
+      readonly state: "no-version";
+      readonly item: SyncItem;
+      readonly candidate: Candidate;
+      readonly version: number;
+      /** A hold requests the version: by its number, or as what the target has of another vault. */
+      readonly held?: "named" | "other-vault";
+    }
+  | {
+      readonly state: "regressed";
+      readonly item: SyncItem;
+      readonly candidate: Candidate;
+      readonly syncedVersion: number;
+    };
+
+/**
+ * Returns the deadline of the entry that an item refers to. The deadline of another owner's entry
+ * says nothing about the bytes of the target.
+ */
+export function deadlineOf(resolution: Resolution): number | undefined {
+  if (resolution.state === "other-owner" || resolution.state === "withheld") return undefined;
+  return "candidate" in resolution
+    ? resolution.candidate.deleteAt
+    : "deleteAt" in resolution
+      ? resolution.deleteAt
+      : undefined;
+}
