@@ -4,7 +4,7 @@ import { APPROVE_ANNOTATION, HOLD_ANNOTATION } from "../api/names.ts";
 import { explainProblems } from "../api/validation.ts";
 import type { Freeze } from "./freeze.ts";
 import { note } from "./note.ts";
-import type { Resolution } from "./resolution.ts";
+import type { Gate, Resolution } from "./resolution.ts";
 import type { Hold, SyncItem, SyncResource } from "./sync-resource.ts";
 import { shortDigest, sourceId } from "./target.ts";
 
@@ -42,19 +42,6 @@ export function parseHold(text: string | undefined): Hold | undefined {
     versions: versions === ALL ? NOTHING : new Map(Object.entries(versions)),
     note: noted.length > MAX_NOTE_CHARACTERS ? `${noted.slice(0, MAX_NOTE_CHARACTERS)}…` : noted,
   };
-}
-
-/** Why a target does not follow the latest version of an item yet. */
-export interface Gate {
-  readonly reason: "Held" | "Frozen" | "AwaitingApproval" | "RefreshInterval";
-  /** The version that is served instead; `undefined`: the one that the target has. */
-  readonly version?: number | undefined;
-  /** Time in milliseconds after which the gate opens by itself. */
-  readonly opensInMs?: number | undefined;
-  /** What opens it, for a message. */
-  readonly until?: string | undefined;
-  /** Digest of the versions that a user has to approve. */
-  readonly digest?: string | undefined;
 }
 
 /** What a gate of a whole resource depends on. */

@@ -1,7 +1,6 @@
 import type { ConditionNow } from "../api/conditions.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
-import type { Gate } from "./gate.ts";
-import type { Resolution } from "./resolution.ts";
+import type { Gate, Resolution } from "./resolution.ts";
 import type { Hold, SyncResource } from "./sync-resource.ts";
 
 /** Time before the expiry of a secret at which it is reported, in milliseconds. */

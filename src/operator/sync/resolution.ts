@@ -1,5 +1,4 @@
 import type { Redacted } from "../../lib/redacted.ts";
-import type { Gate } from "./gate.ts";
 import type { SyncItem } from "./sync-resource.ts";
 import type { SyncedKey } from "./target.ts";
 
@@ -34,6 +33,19 @@ export interface Candidate {
   readonly deleteAt: number | undefined;
   /** Reads the bytes of one version from the vault. */
   readonly read: (version: number, signal: AbortSignal) => Promise<FetchedBytes>;
+}
+
+/** Why a target does not follow the latest version of an item yet. */
+export interface Gate {
+  readonly reason: "Held" | "Frozen" | "AwaitingApproval" | "RefreshInterval";
+  /** The version that is served instead; `undefined`: the one that the target has. */
+  readonly version?: number | undefined;
+  /** Time in milliseconds after which the gate opens by itself. */
+  readonly opensInMs?: number | undefined;
+  /** What opens it, for a message. */
+  readonly until?: string | undefined;
+  /** Digest of the versions that a user has to approve. */
+  readonly digest?: string | undefined;
 }
 
 /** State of an item from earlier reconciles. */

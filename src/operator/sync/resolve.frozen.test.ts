@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource, VAULT } from "../../../test/lab/kube/sync-resource.ts";
-import type { Gate } from "./gate.ts";
-import type { Candidate, Remembered, Resolution } from "./resolution.ts";
+import type { Gate, Candidate, Remembered, Resolution } from "./resolution.ts";
 import { resolveItem } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 import { type SyncedKey, sourceId } from "./target.ts";

@@ -1,7 +1,7 @@
 import { hasOwner } from "../api/received-secrets.ts";
-import { closedGate, type Gate } from "./gate.ts";
+import { closedGate } from "./gate.ts";
 import { resolveGone } from "./resolve-gone.ts";
-import type { Candidate, Remembered, Resolution } from "./resolution.ts";
+import type { Candidate, Gate, Remembered, Resolution } from "./resolution.ts";
 import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { isFromVault, sameCreation, type SyncedKey, sourceId } from "./target.ts";
 
