@@ -119,6 +119,7 @@ export const inner: Record<string, Record<string, string[]>> = {
     accounts: ["protection", "access", "http", "store", "context", "errors", "limits"],
     mail: ["accounts", "store", "context", "metrics"],
     "web-app": ["accounts", "http", "context"],
+    identities: ["protection", "accounts", "http", "store", "context", "errors"],
     teams: ["protection", "accounts", "access", "http", "store", "context", "errors"],
     files: [
       "protection",
@@ -172,6 +173,7 @@ export const inner: Record<string, Record<string, string[]>> = {
       "files",
       "teams",
       "web-app",
+      "identities",
       "accounts",
       "protection",
       "http",
@@ -196,6 +198,7 @@ const packages: Record<string, string[]> = {
   undici: ["operator/kube", "operator/vault-client", "protocol/client"],
   fastify: ["vault/server"],
   "@fastify/*": ["vault/server"],
+  jose: ["vault/server"],
   "node:sqlite": ["vault/server"],
   pg: ["vault/server"],
   nodemailer: ["vault/server"],

@@ -70,7 +70,8 @@ const authCodes: Readonly<Record<AuthCode, string>> = {
   token: "The vault rejected the access token, even a new one.",
   refresh_token: "The vault rejected the refresh token.",
   email_mismatch: "The email is not that of the token's owner.",
-  unusable: "The credentials Secret is missing or must not be used; nothing was sent.",
+  missing: "The credentials do not exist; nothing was sent.",
+  unusable: "The credentials Secret cannot or must not be used; nothing was sent.",
   too_many_rejected:
     "The vault rejected too many other credentials of the account; nothing was sent.",
 };

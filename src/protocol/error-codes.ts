@@ -21,8 +21,8 @@ export const errorCodes = {
   },
   invalid_credentials: {
     status: 401,
-    meaning: "Wrong password, or no such account.",
-    remedy: "Check email and password.",
+    meaning: "Wrong password, no such account, or an identity that may not use it.",
+    remedy: "Check email and password, or the identity.",
   },
   invalid_token: {
     status: 401,
@@ -75,7 +75,11 @@ export const errorCodes = {
     remedy:
       "Delete versions, secrets, files, tokens or teams, or ask the operator of the server for a higher quota.",
   },
-  not_found: { status: 404, meaning: "No such path.", remedy: "Check the path." },
+  not_found: {
+    status: 404,
+    meaning: "No such path, or an optional operation that the server does not offer.",
+    remedy: "Check the path.",
+  },
   secret_not_found: {
     status: 404,
     meaning: "The secret does not exist or is not visible to the caller.",

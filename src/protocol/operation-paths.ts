@@ -6,6 +6,7 @@
  */
 export const operationPath = {
   generate_access_token: "/v1/user/generate_access_token",
+  exchange_identity_token: "/v1/user/exchange_identity_token",
   refresh_token: "/v1/user/refresh_token",
   token_list: "/v1/user/token/list",
   token_revoke: "/v1/user/token/revoke",

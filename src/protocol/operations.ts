@@ -32,7 +32,13 @@ import {
   versionExposeLink,
   versionListForLink,
 } from "./operations/shared-secrets.ts";
-import { generateAccessToken, refreshToken, tokenList, tokenRevoke } from "./operations/tokens.ts";
+import {
+  exchangeIdentityToken,
+  generateAccessToken,
+  refreshToken,
+  tokenList,
+  tokenRevoke,
+} from "./operations/tokens.ts";
 import {
   teamAddMembers,
   teamCreate,
@@ -45,6 +51,7 @@ import {
 /** Every operation of the vault, in the order of its documentation. */
 export const operations = {
   generate_access_token: generateAccessToken,
+  exchange_identity_token: exchangeIdentityToken,
   refresh_token: refreshToken,
   token_list: tokenList,
   token_revoke: tokenRevoke,

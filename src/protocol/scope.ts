@@ -25,3 +25,12 @@ export const unlimitedScope: Scope = {
   classification: "*",
   secret_name: "*",
 };
+
+/** Reports whether a scope admits nothing that another one does not admit. */
+export function isWithin(scope: Scope, limit: Scope): boolean {
+  return scopeAttributes.every((attribute) => {
+    const [values, most] = [scope[attribute], limit[attribute]];
+    if (most === "*") return true;
+    return values !== "*" && [...values].every((value) => most.has(value));
+  });
+}

@@ -57,7 +57,7 @@ test("a Secret of another type is not sent to the vault, and the message has the
 
 test("a missing credentials Secret is reported and used as soon as it exists", async () => {
   await world.apply(connection("late", "late"));
-  expect(await notReadyMessage("AuthFailed", "late")).toContain(
+  expect(await notReadyMessage("CredentialsMissing", "late")).toContain(
     "Secret late not found: create it with kubectl create secret generic late",
   );
   await world.apply(login("late", password()));

@@ -19,7 +19,7 @@ import { leftBehind } from "./invariants/left-behind.ts";
 import { needsApproval, type Spec } from "./invariants/spec-items.ts";
 import { outdatedWorkload } from "./invariants/restarts.ts";
 import { type Content, contentOf } from "./invariants/target-write.ts";
-import { checkFirstTargets, waiting } from "./first-targets.ts";
+import { checkFirstTargets, lackingCredentials, waiting } from "./first-targets.ts";
 import { isRefused, isServed } from "./reach.ts";
 import type { ConnectionSpec } from "./invariants/spec-history.ts";
 import type { WriteRules } from "./write-rules.ts";
@@ -69,7 +69,8 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   world.quietSince = world.clock.monotonic();
   const [writes, requests, start] = [rules.writes, world.vaultRequests, world.clock.now()];
   const pauses = writesOfPauses(world);
-  const conflicts = unseenConflicts(world) + unseenChanges(world) + waiting(world).length;
+  const waits = [...waiting(world), ...lackingCredentials(world)];
+  const conflicts = unseenConflicts(world) + unseenChanges(world) + waits.length;
   const quietMs = world.seed % QUIET_MS.seedsPerLong === 1 ? QUIET_MS.long : QUIET_MS.usual;
   await world.advance(quietMs);
   checkExpiries(world);

@@ -1,5 +1,10 @@
 import { findCondition } from "../../src/operator/api/conditions.ts";
-import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../src/operator/api/kinds.ts";
 import { isReason, isStalled } from "../../src/operator/api/reasons.ts";
 import type { KubeObject } from "../../src/operator/kube/resource.ts";
 import { Violation, type World } from "./world.ts";
@@ -26,6 +31,18 @@ export const waiting = ({ server }: World): readonly KubeObject[] =>
     (object) =>
       awaitsFirstTarget(object) &&
       findCondition(statusOf(object).conditions, "Stalled") === undefined,
+  );
+
+/** Returns the connections that wait for their credentials and are not Stalled yet. */
+export const lackingCredentials = ({ server }: World): readonly KubeObject[] =>
+  [...server.all(vaultConnectionKind), ...server.all(clusterVaultConnectionKind)].filter(
+    (object) => {
+      const { conditions } = statusOf(object);
+      return (
+        findCondition(conditions, "Ready")?.reason === "CredentialsMissing" &&
+        findCondition(conditions, "Stalled") === undefined
+      );
+    },
   );
 
 /**

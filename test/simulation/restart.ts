@@ -131,6 +131,7 @@ function comparable(object: KubeObject): unknown {
   const { conditions = [] } = status as {
     readonly conditions?: readonly {
       readonly type: string;
+      readonly reason?: string;
       readonly lastTransitionTime?: string;
     }[];
   };
@@ -147,7 +148,11 @@ function comparable(object: KubeObject): unknown {
     };
   }
   const kept = Object.entries(status as object).filter(([field]) => !IGNORED.includes(field));
-  return { ...Object.fromEntries(kept), conditions: conditions.map(withoutTime) };
+  // Each process waits five minutes for credentials.
+  const shown = conditions.filter(
+    ({ type, reason }) => type !== "Stalled" || reason !== "CredentialsMissing",
+  );
+  return { ...Object.fromEntries(kept), conditions: shown.map(withoutTime) };
 }
 
 const withoutTime = ({

@@ -2,12 +2,17 @@ import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schemaCompiler, type Matcher } from "../lab/assertions/json-schema.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { IdentityVault } from "../lab/vault/identity-vault.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { sendRequest, type VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
 import { openApiDocument, type OpenApiDocument } from "../../src/protocol/openapi/document.ts";
 import { operations } from "../../src/protocol/operations.ts";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 import { devLimits } from "../../src/vault/server/limits.ts";
+
+const directory = new TestDirectory();
 
 let vault: TestVault;
 let ann: VaultClient;
@@ -106,6 +111,23 @@ test("successful and error responses of each operation match the document", asyn
   check("generate_access_token", await vault.logIn("ann@example.com", { scope: "x" }), 400);
   check("generate_access_token", await vault.logIn("ann@example.com", { password: "wrong" }), 401);
   check("generate_access_token", await vault.logIn("ann@example.com", { hours: 10 ** 10 }));
+  {
+    await using trusting = await IdentityVault.start(directory);
+    await trusting.add("system:serviceaccount:shop:vaultsync", "ann@example.com");
+    const body = {
+      email: "ann@example.com",
+      identity_token: await trusting.issuer.token("system:serviceaccount:shop:vaultsync", {
+        now: systemClock.now(),
+      }),
+      expiration_hours: 24,
+    };
+    const path = operationPath.exchange_identity_token;
+    const exchange = (more = {}) => trusting.vault.post(path, { ...body, ...more });
+    check("exchange_identity_token", await exchange());
+    check("exchange_identity_token", await exchange({ scope: "x" }), 400);
+    check("exchange_identity_token", await exchange({ identity_token: "x" }), 401);
+    check("exchange_identity_token", await vault.post(path, body), 404);
+  }
   const pair = { refresh_token: tokens.refresh_token, used_access_token: tokens.access_token };
   check("refresh_token", await vault.post(operationPath.refresh_token, pair));
   check(

@@ -56,7 +56,14 @@ const given = (body: object): Case => ({ body, about: body });
 
 /** Each operation that one body calls, with what its lines must say. */
 const cases: Record<
-  Exclude<Operation, "generate_access_token" | "refresh_token" | "token_revoke" | "protect_file">,
+  Exclude<
+    Operation,
+    | "generate_access_token"
+    | "exchange_identity_token"
+    | "refresh_token"
+    | "token_revoke"
+    | "protect_file"
+  >,
   Case
 > = {
   protect: {

@@ -2,14 +2,16 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { auditEntries } from "../lab/vault/audit-entries.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
-import { VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
+import { scopeString, VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
 import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 import { tokenDigest } from "../../src/vault/server/accounts/opaque-token.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { KeyRing } from "../../src/vault/server/crypto/key-ring.ts";
 import { generateMasterKey, MasterKey } from "../../src/vault/server/crypto/master-key.ts";
+import { IdentityManager } from "../../src/vault/server/identities/manage-identities.ts";
 import { rotateMasterKey } from "../../src/vault/server/rotation/rotate-master-key.ts";
+import { RowMacs } from "../../src/vault/server/store/row-macs.ts";
 import { openStore } from "../../src/vault/server/store/open-store.ts";
 import { rightNames } from "../../src/vault/server/store/tables/right-table.ts";
 
@@ -233,9 +235,14 @@ test("a rotation of the master key seals rights again, except rows that were add
   await data.run(`INSERT INTO team_members (group_id, email) VALUES ('ops', '${EVE}')`);
   await vault[Symbol.asyncDispose]();
   const { id } = new MasterKey(second);
+  const keys = KeyRing.of(first, second);
+  const identity = { issuer: "i", subject: "s", email: ANN, scope: scopeString() };
+  {
+    await using store = await openStore(data.location, new RowMacs(keys));
+    await new IdentityManager(store, systemClock).add(identity);
+  }
   {
     await using store = await openStore(data.location);
-    const keys = KeyRing.of(first, second);
     const rotation = {
       store,
       keys,

@@ -23,6 +23,9 @@ export const reasons = {
   NamespaceNotAllowed: stalled(
     "Extend spec.access of the ClusterVaultConnection for this namespace and name, label the namespace accordingly, or use a VaultConnection.",
   ),
+  CredentialsMissing: transient(
+    "Create the credentials that spec.auth of the connection names, as the message says: the operator uses a Secret immediately.",
+  ),
   AuthFailed: stalled(
     "Fix the credentials Secret of the connection; the operator retries immediately after a change.",
   ),

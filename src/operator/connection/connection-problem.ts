@@ -200,6 +200,13 @@ function auth(
   const login = { check: "login", reason: "AuthFailed" } as const;
   const newTokens = `store a new pair of tokens of ${email} there`;
   switch (error.code) {
+    case "missing":
+      return {
+        check: "credentials",
+        reason: "CredentialsMissing",
+        cause: error.text,
+        remedy: "",
+      };
     case "unusable":
       return { ...login, check: "credentials", cause: error.text, remedy: "" };
     case "email_mismatch":

@@ -24,7 +24,13 @@ type State = Parameters<typeof nextConnectionStatus>[1];
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const TIMESTAMP = "2026-11-21T12:00:00.000Z";
-const facts = { problem: undefined as string | undefined, generation: 3, users: 2, now: NOW };
+const facts = {
+  problem: undefined as string | undefined,
+  generation: 3,
+  users: 2,
+  openMs: 0,
+  now: NOW,
+};
 
 const connectionOf = (): InMemoryConnection =>
   new InMemoryConnection(new VirtualClock(), ignoredCallbacks);

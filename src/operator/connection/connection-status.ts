@@ -11,6 +11,7 @@ import { notReady } from "../sync/ready-condition.ts";
 import { staleCondition, type Staleness } from "../sync/staleness.ts";
 import { formatTimestamp } from "../sync/timestamp.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
+import { credentialsDueInMs } from "./credentials-wait.ts";
 import { connectionProblem, explainFailure } from "./connection-problem.ts";
 
 /**
@@ -64,7 +65,11 @@ type ReportedState =
 const invalid = (reason: "InvalidSpec" | "InvalidCaBundle", message: string): ConditionNow[] =>
   readyConditions(notReady(reason, message));
 
-function conditionsOf(view: ReportedState, problem: string | undefined): ConditionNow[] {
+function conditionsOf(
+  view: ReportedState,
+  problem: string | undefined,
+  isOverdue: boolean,
+): ConditionNow[] {
   const stale =
     view.stale === undefined ? [] : [staleCondition(view.stale, "all targets are kept unchanged")];
   if (view.state === "invalid") {
@@ -74,7 +79,7 @@ function conditionsOf(view: ReportedState, problem: string | undefined): Conditi
   const { health, loginPause } = view.connection;
   const conditions: ConditionNow[] = [
     ...(problem === undefined
-      ? healthConditions(health, loginPause, view.facts)
+      ? healthConditions(health, loginPause, view.facts, isOverdue)
       : invalid("InvalidCaBundle", problem)),
     ...stale,
   ];
@@ -90,6 +95,13 @@ function conditionsOf(view: ReportedState, problem: string | undefined): Conditi
 
 /** Longest time between two attempts after a failure of the vault; see ListFollower. */
 const RETRIED = "The operator tries again, at least every 5 minutes";
+
+/** Reasons whose messages say what ends them. */
+const SPOKEN_FOR: ReadonlySet<Reason> = new Set([
+  "InvalidSpec",
+  "AuthFailed",
+  "CredentialsMissing",
+]);
 
 /** Reports whether a changed password would wait too. */
 const isUnsent = (error: Error | undefined): boolean =>
@@ -108,7 +120,7 @@ function nextAttempt(
     const next = `. The next login is at ${new Date(pause.until).toISOString()}`;
     return isUnsent(error) ? next : `${next}, or immediately after a change of the Secret`;
   }
-  if (reason === "InvalidSpec" || reason === "AuthFailed") return "";
+  if (SPOKEN_FOR.has(reason)) return "";
   return reason === "RateLimited"
     ? ". The next attempt is when the vault allows it"
     : `. ${RETRIED}`;
@@ -118,6 +130,7 @@ function healthConditions(
   health: Health,
   pause: LoginPause | undefined,
   facts: ConnectionFacts,
+  isOverdue: boolean,
 ): ConditionNow[] {
   if (health.state === "healthy")
     return readyConditions({
@@ -140,6 +153,8 @@ function healthConditions(
       reason,
       explainFailure(health.error, facts) + nextAttempt(reason, health.error, pause),
     ),
+    undefined,
+    isOverdue,
   );
 }
 
@@ -165,6 +180,8 @@ export interface StatusFacts {
   readonly problem: string | undefined;
   readonly generation: number;
   readonly users: number;
+  /** Time in milliseconds for which this process has had the connection open with this spec. */
+  readonly openMs: number;
   /** In milliseconds since the epoch. */
   readonly now: number;
 }
@@ -186,9 +203,12 @@ export function nextConnectionStatus(
   facts: StatusFacts,
 ): object {
   const view = staleView(current, before);
-  const { problem, generation, users, now } = facts;
+  const { problem, generation, users, openMs, now } = facts;
+  const isOverdue =
+    view.state === "open" &&
+    credentialsDueInMs(before, { connection: view.connection, generation, openMs }) === 0;
   const kept = staying(before, view, facts);
-  const conditions = conditionsOf(view, problem).filter(
+  const conditions = conditionsOf(view, problem, isOverdue).filter(
     ({ type }) => !kept.some((one) => one.type === type),
   );
   const held = conditions.some(({ type }) => type === "RemovalsHeld")

@@ -82,15 +82,16 @@ export class TransientError extends VaultErrorBase {
 
 /**
  * The part that the vault rejected: the `credentials` at login, the access `token` (also a fresh
- * one), the `refresh_token`, or the email. `unusable`: the credentials were not sent.
- * `too_many_rejected`: they were not sent, because the vault rejected too many others of the
- * account.
+ * one), the `refresh_token`, or the email. `missing`: the credentials do not exist yet. `unusable`:
+ * the credentials were not sent. `too_many_rejected`: they were not sent, because the vault rejected
+ * too many others of the account.
  */
 export type AuthCode =
   | "credentials"
   | "token"
   | "refresh_token"
   | "email_mismatch"
+  | "missing"
   | "unusable"
   | "too_many_rejected";
 
@@ -99,6 +100,7 @@ const authText: Readonly<Record<AuthCode, string>> = {
   token: "token rejected",
   refresh_token: "refresh token rejected",
   email_mismatch: "the email is not that of the token's owner",
+  missing: "the credentials do not exist",
   unusable: "the credentials cannot be used",
   too_many_rejected: "not sent: the vault rejected too many other credentials of this account",
 };
@@ -117,11 +119,19 @@ export class AuthError extends VaultErrorBase {
   }
 }
 
-/** The stored credentials are missing or must not be used. Nothing was sent. */
+/** The stored credentials cannot or must not be used. Nothing was sent. */
 export class CredentialsError extends AuthError {
   /** @param text says what is wrong and how to fix it */
   constructor(text: string) {
     super("generate_access_token", "unusable", undefined, text);
+  }
+}
+
+/** The credentials do not exist: another user or program may create them next. Nothing was sent. */
+export class MissingCredentialsError extends AuthError {
+  /** @param text says what is missing and how to create it */
+  constructor(text: string) {
+    super("generate_access_token", "missing", undefined, text);
   }
 }
 

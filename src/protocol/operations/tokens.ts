@@ -53,6 +53,43 @@ export const generateAccessToken = defineOperation({
   ],
 });
 
+export const exchangeIdentityToken = defineOperation({
+  name: "exchange_identity_token",
+  path: "/v1/user/exchange_identity_token",
+  tag: "Tokens",
+  summary: "Log in with the token of a workload",
+  description:
+    "Returns an access token and a refresh token for a JWT of an issuer that the server trusts, such as the token of a Kubernetes ServiceAccount. " +
+    "Optional: a server without such issuers returns `not_found`. The operator of the server assigns identities to accounts " +
+    "(`vaultsync vault identity add`).",
+  authentication: "none",
+  request: () =>
+    z.object({
+      email: callerEmail,
+      identity_token: characters(8192).meta({
+        description: "A JWT with an audience of this server.",
+      }),
+      scope: scopeString.optional().meta({
+        description: "At most what the identity may reach; everything of that by default.",
+      }),
+      expiration_hours: expirationHours.meta({
+        description: "Hours until both tokens end, refreshed or not: at most 24, also for more.",
+      }),
+    }),
+  response: tokenResponse,
+  errors: ["invalid_credentials", "invalid_scope", "not_found", "rate_limited", "quota_exceeded"],
+  audit: { intent: "authenticated", fields: ["scope", "expiration_hours"] },
+  example: {
+    request: {
+      email: sample.email,
+      identity_token: "eyJhbGciOiJFUzI1NiIsImtpZCI6ImsxIn0.eyJzdWIiOiJhIn0.c2lnbmF0dXJl",
+      scope: sample.tokens.scope,
+      expiration_hours: 24,
+    },
+    response: sample.tokens,
+  },
+});
+
 export const refreshToken = defineOperation({
   name: "refresh_token",
   path: "/v1/user/refresh_token",

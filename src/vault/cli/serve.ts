@@ -12,6 +12,7 @@ import { auditError, auditOptions, type AuditFlags } from "./audit-options.ts";
 import { isLoopback } from "../../lib/loopback.ts";
 import type { ListenAddress } from "../../command-line/options.ts";
 import { rejectPassword } from "./data-option.ts";
+import { identityError, type IdentityFlags, identityOptions } from "./identity-options.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { masterKeys } from "./master-keys.ts";
 import { mailOptions, type MailFlags } from "./mail-options.ts";
@@ -20,7 +21,8 @@ import { stopSignal } from "../../command-line/stop-signal.ts";
 import { webAppError, webAppOptions, type WebAppFlags } from "./web-app-options.ts";
 
 /** Flags of `vaultsync vault serve` as commander collects them. */
-export interface VaultServeFlags extends MailFlags, AuditFlags, MasterKeyFlags, WebAppFlags {
+export interface VaultServeFlags
+  extends MailFlags, AuditFlags, MasterKeyFlags, WebAppFlags, IdentityFlags {
   readonly listen: ListenAddress;
   readonly metricsListen: ListenAddress | "none";
   readonly data?: string;
@@ -76,6 +78,7 @@ function flagError(flags: VaultServeFlags): string | undefined {
   return (
     listenError(flags) ??
     webAppError(flags) ??
+    identityError(flags) ??
     (flags.dev === true ? devError(flags) : dataError(flags))
   );
 }
@@ -140,6 +143,7 @@ async function serverOptions(
     mail: await mailOptions(flags),
     ...auditOptions(flags, flags.data),
     ...webAppOptions(flags),
+    ...identityOptions(flags),
     logger: createLogger({ name: "vault", level: flags.logLevel }),
     ...(masterKey && { masterKey }),
     allowMissingKeys: flags.allowMissingKeys === true,

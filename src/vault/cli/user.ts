@@ -88,7 +88,7 @@ export interface HandOverFlags extends KeyFlags {
 /**
  * Returns the master keys of a command that writes rights. Without any, ends with a usage error.
  */
-function requireKeys(flags: KeyFlags, command: Command): KeyRing {
+export function requireKeys(flags: KeyFlags, command: Command): KeyRing {
   const keys = masterKeys(flags);
   if (keys) return keys;
   return command.error(

@@ -3,6 +3,8 @@ import { addAuditOptions } from "./audit-options.ts";
 import { dataOption } from "./data-option.ts";
 import { parseListenAddress } from "../../command-line/options.ts";
 import { addAdministration } from "./commands.ts";
+import { addIdentityCommands } from "./identity-commands.ts";
+import { addIdentityOptions } from "./identity-options.ts";
 import { addMailOptions } from "./mail-options.ts";
 import { addMasterKeyOptions } from "./master-key-options.ts";
 import { keepVersionsOption, quotasOption } from "./quota-option.ts";
@@ -146,6 +148,7 @@ function serveCommand(parent: Command): void {
   addMailOptions(serve);
   addWebAppOptions(serve);
   addAuditOptions(serve);
+  addIdentityOptions(serve);
 }
 
 /** @throws InvalidArgumentError */
@@ -165,6 +168,7 @@ export function vaultCommand(): Command {
     .exitOverride();
   serveCommand(vault);
   addUserCommands(vault);
+  addIdentityCommands(vault);
   addAdministration(vault);
   return vault;
 }

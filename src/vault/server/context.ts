@@ -7,7 +7,7 @@ import type { AuditLog } from "./audit/audit-log.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits } from "./limits.ts";
 import type { DiskSpace } from "./protection/disk-space.ts";
-import type { AccessToken } from "./store/records.ts";
+import type { AccessToken, Identity } from "./store/records.ts";
 import type { Store } from "./store/store.ts";
 import type { DelayedRejections } from "./protection/delayed-rejections.ts";
 import type { UnauthenticatedRequests } from "./protection/unauthenticated-requests.ts";
@@ -112,6 +112,10 @@ export interface VaultContext extends Policies, Protection {
   };
   /** Parsed scopes of tokens. @throws InvalidScopeError */
   readonly scopes: { parse(text: string): Scope };
+  /** Verifies tokens of workloads; `undefined` when the server trusts no issuer. */
+  readonly identities:
+    | { verify(token: string): Promise<Pick<Identity, "issuer" | "subject"> | undefined> }
+    | undefined;
   /** Audit log of all operations; `undefined` when the server keeps none. */
   readonly audit: AuditLog | undefined;
   /**

@@ -10,6 +10,7 @@ import { TokenUses } from "./accounts/tokens.ts";
 import { AuditBudget } from "./audit/audit-budget.ts";
 import type { VaultContext } from "./context.ts";
 import { errors } from "./errors.ts";
+import { IdentityIssuers } from "./identities/identity-issuers.ts";
 import {
   defaultLimits,
   defaultPasswordCost,
@@ -126,6 +127,7 @@ export function createContext(
       onHash: ({ memoryKib }) => metrics.passwordHashes.inc({ memory_kib: String(memoryKib) }),
     }),
     scopes: new ScopeCache(),
+    identities: options.identities && new IdentityIssuers(options.identities, clock, logger),
     tokenUses: new TokenUses(),
     unauthenticated: new UnauthenticatedRequests({
       clock,

@@ -92,6 +92,8 @@ export const errors = {
   invalidScope: (reason: string) => serviceError("invalid_scope", reason),
   // invalid_credentials
   invalidCredentials: () => serviceError("invalid_credentials", "wrong email or password"),
+  /** The same for every reason: a stranger learns nothing about issuers, identities and accounts. */
+  invalidIdentity: () => serviceError("invalid_credentials", "the identity is not accepted"),
   // invalid_token
   invalidAccessToken: (denied?: DeniedToken) =>
     serviceError(
@@ -166,6 +168,8 @@ export const errors = {
     ),
   // not_found and its kinds
   pathNotFound: () => serviceError("not_found", "no such path"),
+  noIdentities: () =>
+    serviceError("not_found", "this server accepts no identities: log in with a password"),
   /** Also sent for secrets that the caller may not know of: the two are indistinguishable. */
   secretNotFound: () => serviceError("secret_not_found", "no such secret"),
   secretVersionNotFound: () => serviceError("version_not_found", "the secret has no such version"),
@@ -312,6 +316,10 @@ export const errors = {
       "the server does not have the master key for this: notify its operator",
     ),
   // unavailable
+  issuerUnavailable: () =>
+    serviceError("unavailable", "the keys of the issuer cannot be read; retry later", {
+      retryAfterMs: 10_000,
+    }),
   storeUnavailable: () =>
     serviceError("unavailable", "the store is unreachable or overloaded; retry later", {
       retryAfterMs: 1000,

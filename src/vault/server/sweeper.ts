@@ -182,7 +182,7 @@ export function startSweeper(context: VaultContext): AsyncDisposable {
  * has one writer.
  */
 async function logAdminActions(store: Store, audit: AuditLog | undefined): Promise<void> {
-  for (const { id, at, action, email } of await store.read(({ adminActions }) =>
+  for (const { id, at, action, email, identity = "" } of await store.read(({ adminActions }) =>
     adminActions.list(),
   )) {
     await audit?.append({
@@ -190,6 +190,7 @@ async function logAdminActions(store: Store, audit: AuditLog | undefined): Promi
       id,
       action,
       user: email,
+      ...(identity !== "" && { identity }),
       at: new Date(at).toISOString(),
     });
     await store.write(({ adminActions }) => adminActions.remove(id));

@@ -5,6 +5,7 @@ import type { AuditLogFile } from "./audit/anchored-audit-log.ts";
 import type { ExpiredPolicy, ScopeAttributesPolicy, SignUpPolicy } from "./context.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { HttpServerOptions } from "./http-server.ts";
+import type { IdentityOptions } from "./identities/identity-issuers.ts";
 import type { Limits, PasswordCost } from "./limits.ts";
 import type { MailOptions } from "./mail/open-mail.ts";
 import type { LowSpace } from "./protection/disk-space.ts";
@@ -39,6 +40,8 @@ export interface VaultServerOptions extends HttpServerOptions {
   readonly keepVersions?: number;
   /** Addresses that may sign up; by default those that a secret or a team is shared with. */
   readonly signUp?: SignUpPolicy;
+  /** Issuers of workloads' tokens; none by default. */
+  readonly identities?: IdentityOptions;
   readonly limits?: Partial<Limits>;
   /** Email options; emails are written as `.eml` files by default. */
   readonly mail?: MailOptions;

@@ -175,7 +175,7 @@ test("a name outside the access and credentials in a user's namespace are refuse
   const message = await untilConnection(
     `${name}-foreign`,
     "Ready",
-    (reason) => reason === "AuthFailed",
+    (reason) => reason === "CredentialsMissing",
   );
   expect(message).toContain(
     `Secret vault-login not found: create it with kubectl create secret generic vault-login -n vaultsync-system`,

@@ -22,6 +22,7 @@ import type { CredentialSource } from "../../vault-client/auth/credentials.ts";
 import type { Connection, LoginPause, References } from "../../vault-client/connection.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
 import { type CaBundle, readCaBundle } from "./ca-bundle.ts";
+import { credentialsDueInMs } from "../../connection/credentials-wait.ts";
 import { factsOf } from "../../connection/connection-facts.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { WantedConnection } from "./connection-state.ts";
@@ -114,11 +115,35 @@ export class ConnectionReconciler {
     connections.pruneRemovals(key);
     // The patch changed the object: its watch event requeues the connection.
     if (await this.#confirmRemovals(key, object, signal)) return { outcome: "done" };
+    const credentialsDueMs = this.#credentialsDueInMs(key, object);
     const notReady = (await this.#writeStatus(key, object, problem, signal)) === "False";
-    if (problem === undefined && !this.#bundles.has(key)) return { outcome: "done", notReady };
-    const reloadMs =
-      client?.health.state === "healthy" ? CA_RELOAD_MS.healthy : CA_RELOAD_MS.failing;
-    return { outcome: "done", notReady, wait: { for: "time", atMostMs: reloadMs } };
+    const atMostMs = Math.min(
+      this.#reloadMs(key, problem),
+      credentialsDueMs === 0 ? Infinity : credentialsDueMs,
+    );
+    return {
+      outcome: "done",
+      notReady,
+      ...(atMostMs < Infinity && { wait: { for: "time", atMostMs } }),
+    };
+  }
+
+  /** Returns the time in milliseconds after which the CA bundle is read again, if there is one. */
+  #reloadMs(key: string, problem: string | undefined): number {
+    if (problem === undefined && !this.#bundles.has(key)) return Infinity;
+    const isHealthy = this.#options.connections.client(key)?.health.state === "healthy";
+    return isHealthy ? CA_RELOAD_MS.healthy : CA_RELOAD_MS.failing;
+  }
+
+  /** Returns the time in milliseconds after which a connection without credentials is Stalled. */
+  #credentialsDueInMs(key: string, object: KubeObject): number {
+    const { connections } = this.#options;
+    const connection = connections.client(key);
+    if (connection === undefined) return Infinity;
+    const { generation = 0 } = object.metadata;
+    const openMs = connections.openMs(key);
+    const before = this.#status(key, object);
+    return credentialsDueInMs(before, { connection, generation, openMs }) ?? Infinity;
   }
 
   /**
@@ -268,6 +293,7 @@ export class ConnectionReconciler {
       problem,
       generation: object.metadata.generation ?? 0,
       users: usersOf(key),
+      openMs: connections.openMs(key),
       now: clock.now(),
     };
     const status = nextConnectionStatus(before, state, facts);

@@ -128,6 +128,12 @@ export class ConnectionRegistry implements AsyncDisposable {
     return entry && this.#clock.monotonic() - lastHeard(entry);
   }
 
+  /** Returns the time in milliseconds since a connection was opened; 0 while it is not. */
+  openMs(key: string): number {
+    const entry = this.#opened(key);
+    return entry === undefined ? 0 : this.#clock.monotonic() - entry.openedAtMonotonic;
+  }
+
   isOpen(key: string, fingerprint: string): boolean {
     return this.#opened(key)?.fingerprint === fingerprint;
   }

@@ -3,7 +3,7 @@ import { Redacted } from "../../../lib/redacted.ts";
 import { isKubeError, permissionDenied } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { type KubeObject, SECRETS } from "../../kube/resource.ts";
-import { CredentialsError } from "../../vault-client/vault-error.ts";
+import { CredentialsError, MissingCredentialsError } from "../../vault-client/vault-error.ts";
 
 /**
  * A Secret in the namespace of its connection, with credentials that may be sent to the host of
@@ -47,7 +47,7 @@ function checkHost(secret: KubeObject, { name, url }: CredentialsRef): void {
 /**
  * Reads a Secret of credentials. Each use reads it again: credentials stay in memory no longer than
  * necessary.
- * @throws CredentialsError; KubeError when the API server is unavailable
+ * @throws CredentialsError, MissingCredentialsError; KubeError when the API server is unavailable
  */
 export async function readCredentials(
   api: KubeApi,
@@ -57,7 +57,7 @@ export async function readCredentials(
   const { namespace, name } = ref;
   const secret = await api.get(SECRETS, { namespace, name }, signal).catch((error: unknown) => {
     if (isKubeError(error, "NotFound"))
-      throw new CredentialsError(
+      throw new MissingCredentialsError(
         `Secret ${name} not found: create it with ${createCommand(ref, name)}`,
       );
     if (isKubeError(error, "Forbidden"))

@@ -118,7 +118,7 @@ export function entryFailure(error: VaultError, entry: string, isWrite = false):
       );
     case "auth": {
       const text =
-        error.code === "unusable"
+        error.code === "unusable" || error.code === "missing"
           ? error.text
           : "the vault rejects the account or its token: see the connection";
       return retryable("AuthFailed", message(text), error.retryAfterMs ?? SLOW_RETRY_MS);

@@ -14,7 +14,7 @@ const MAX_DELAY_MS = 60_000;
  * failure within the window, 1 s after the last failure, doubled by each further failure, up to 60
  * s (docs/design/vault-contract.md#passwords-and-throttling).
  */
-function throttledUntil(failures: LoginFailures, threshold: number): number {
+export function throttledUntil(failures: LoginFailures, threshold: number): number {
   if (failures.count < threshold) return 0;
   return (
     failures.lastAt +

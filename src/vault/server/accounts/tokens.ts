@@ -126,7 +126,23 @@ export function tokenLimits(body: {
 export async function issueTokens(
   context: VaultContext,
   user: User,
+  request: TokenRequest,
+): Promise<TokenResponse> {
+  return issueTokensOf(context, user.email, request, (transaction) =>
+    requireSamePassword(transaction, user),
+  );
+}
+
+/**
+ * Issues a new pair of tokens of an account.
+ * @param confirm rejects in the same transaction when the login is no longer valid
+ * @throws ServiceError `quota_exceeded`; the error of `confirm`
+ */
+export async function issueTokensOf(
+  context: VaultContext,
+  email: string,
   { scope, hours, name, allowedNetworks = [], lifetimeHours }: TokenRequest,
+  confirm: (transaction: Transaction) => Promise<void>,
 ): Promise<TokenResponse> {
   const now = context.clock.now();
   const refreshToken = newToken();
@@ -134,7 +150,7 @@ export async function issueTokens(
   const digest = tokenDigest(refreshToken);
   const refresh = {
     digest,
-    email: user.email,
+    email,
     scope,
     hours,
     lastUsedAt: now,
@@ -142,17 +158,28 @@ export async function issueTokens(
     endsAt,
   };
   const issue = async (transaction: Transaction): Promise<TokenResponse> => {
-    await requireSamePassword(transaction, user);
+    await confirm(transaction);
     await transaction.tokens.insertRefresh(refresh);
     const issued = await issueAccess(transaction, refresh, refreshToken, {
       now,
       createdAt: now,
       name,
     });
-    await requireTokenQuota(context, transaction, user.email, now);
+    await requireTokenQuota(context, transaction, email, now);
     return issued;
   };
-  return context.store.write(issue, { account: user.email });
+  return context.store.write(issue, { account: email });
+}
+
+/** Ends the logins of one name of an account, except the newest `keep` ones. */
+export async function endOldLogins(
+  { tokens }: Transaction,
+  email: string,
+  name: string,
+  keep: number,
+): Promise<void> {
+  const named = (await tokens.pairs(email)).filter((pair) => pair.name === name);
+  for (const { refreshDigest } of named.slice(keep)) await tokens.removePair(email, refreshDigest);
 }
 
 /** A request to refresh a pair of tokens. */

@@ -73,6 +73,11 @@ export class AuditTrail {
     };
   }
 
+  /** Adds what the server has verified about the caller. */
+  describeCaller(caller: AuditFields): void {
+    this.#about = { ...this.#about, ...caller };
+  }
+
   /** Adds the result of the operation. */
   describeResult(result: AuditFields): void {
     this.#result = result;

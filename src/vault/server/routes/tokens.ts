@@ -12,6 +12,7 @@ import {
 import type { VaultContext } from "../context.ts";
 import { clientName } from "../http/client-name.ts";
 import { identify } from "../http/identify.ts";
+import { authenticateIdentity, exchangeToken } from "../identities/exchange-token.ts";
 import { authenticatedOperation, openOperation } from "./operation.ts";
 
 /** Adds the operations that issue, list and end tokens (docs/design/vault-contract.md#tokens). */
@@ -30,6 +31,17 @@ export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
       name,
       ...limits,
     });
+  });
+
+  openOperation(app, context, operations.exchange_identity_token, async ({ body, request }) => {
+    const { scope, expiration_hours: hours } = body;
+    if (scope !== undefined) requireTokenRules(context, scope, 0);
+    const identity = await authenticateIdentity(context, body, request.ip);
+    identify(request, identity.email);
+    const { issuer, subject } = identity;
+    request.trail?.describeCaller({ identity: `${issuer} ${subject}` });
+    await request.trail?.begin();
+    return exchangeToken(context, identity, { scope, hours });
   });
 
   openOperation(app, context, operations.refresh_token, async ({ body, request }) => {

@@ -74,6 +74,17 @@ export interface TokenPair {
   readonly endsAt: number;
 }
 
+/** The identity of a workload that may log in to an account with a token of its issuer. */
+export interface Identity {
+  /** URL of the issuer, as its tokens name it. */
+  readonly issuer: string;
+  /** `system:serviceaccount:NAMESPACE:NAME` of a Kubernetes ServiceAccount, for example. */
+  readonly subject: string;
+  readonly email: string;
+  /** A valid scope string: what its tokens may reach. */
+  readonly scope: string;
+}
+
 /** A secret without its versions. */
 export interface Secret {
   readonly id: string;
@@ -235,6 +246,8 @@ export const adminActions = [
   "receive-teams",
   "hand-over-secrets",
   "receive-secrets",
+  "add-identity",
+  "remove-identity",
 ] as const;
 
 /**
@@ -245,4 +258,6 @@ export interface AdminAction {
   readonly at: number;
   readonly action: (typeof adminActions)[number];
   readonly email: string;
+  /** Issuer and subject of an identity, separated by a space; empty for other actions. */
+  readonly identity?: string;
 }

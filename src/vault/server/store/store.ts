@@ -3,6 +3,7 @@ import type {
   AdminActionTable,
   BlockedSenderTable,
   EmailProofTable,
+  IdentityTable,
   LoginFailureTable,
   SessionTable,
   TokenTable,
@@ -28,6 +29,7 @@ export interface Transaction {
   readonly loginFailures: LoginFailureTable;
   readonly blockedSenders: BlockedSenderTable;
   readonly adminActions: AdminActionTable;
+  readonly identities: IdentityTable;
   readonly secrets: SecretTable;
   readonly grants: GrantTable;
   readonly teams: TeamTable;

@@ -1,4 +1,5 @@
 import {
+  identityTable,
   oneWaitingEmail,
   revisionsOfSubjects,
   rowMacColumns,
@@ -365,4 +366,5 @@ export const postgresMigrations: readonly string[] = [
   postgresTokenLimits,
   teamLooks,
   teamLowerLooks,
+  identityTable('text COLLATE "C"', "double precision", ""),
 ];

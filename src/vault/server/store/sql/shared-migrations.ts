@@ -56,3 +56,23 @@ export const rowMacColumns = `
     .map((table) => `ALTER TABLE ${table} ADD COLUMN mac text NOT NULL DEFAULT '';`)
     .join("\n  ")}
   `;
+
+/**
+ * Returns the migration step that adds the identities of workloads. It is never edited.
+ * @param text type of a column with text
+ * @param time type of a column with a timestamp
+ * @param options of the table
+ */
+export const identityTable = (text: string, time: string, options: string): string => `
+  CREATE TABLE identities (
+    issuer ${text} NOT NULL,
+    subject ${text} NOT NULL,
+    email ${text} NOT NULL REFERENCES users (email) ON DELETE CASCADE,
+    scope ${text} NOT NULL,
+    created_at ${time} NOT NULL,
+    mac ${text} NOT NULL DEFAULT '',
+    PRIMARY KEY (issuer, subject)
+  ) ${options};
+  CREATE INDEX identities_by_email ON identities (email);
+  ALTER TABLE admin_actions ADD COLUMN identity ${text} NOT NULL DEFAULT '';
+  `;

@@ -39,13 +39,14 @@ const known = z.enum(adminActions);
 
 export function sqlAdminActions(db: SqlConnection): AdminActionTable {
   return {
-    async insert({ id, at, action, email }) {
+    async insert({ id, at, action, email, identity = "" }) {
       await db.run(
-        "INSERT INTO admin_actions (id, at, action, email) VALUES (?, ?, ?, ?)",
+        "INSERT INTO admin_actions (id, at, action, email, identity) VALUES (?, ?, ?, ?, ?)",
         id,
         at,
         action,
         email,
+        identity,
       );
     },
     async list() {
@@ -55,6 +56,7 @@ export function sqlAdminActions(db: SqlConnection): AdminActionTable {
         at: row.number("at"),
         action: known.parse(row.text("action")),
         email: row.text("email"),
+        identity: row.text("identity"),
       }));
     },
     async remove(id) {

@@ -54,6 +54,10 @@ const rightShapes: Readonly<Record<RightName, RightShape>> = {
     key: ["secret_id", "group_id"],
     where: OF_LIVE_SECRET,
   },
+  identities: {
+    fields: ["r.issuer", "r.subject", "r.email", "r.scope"],
+    key: ["issuer", "subject"],
+  },
 };
 
 /** Lengths of the id of a master key at the start of a MAC. */

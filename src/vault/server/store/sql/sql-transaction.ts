@@ -2,6 +2,7 @@ import type { SqlConnection } from "./sql-connection.ts";
 import { sqlFiles } from "./sql-files.ts";
 import { withListRevisions } from "../list-revision-decorator.ts";
 import { sqlGrants } from "./sql-grants.ts";
+import { sqlIdentities } from "./sql-identities.ts";
 import { sqlHandOver } from "./sql-hand-over.ts";
 import { sqlListRevisions } from "./sql-list-revisions.ts";
 import { sqlOutbox } from "./sql-outbox.ts";
@@ -42,6 +43,7 @@ export function sqlTransaction(
     loginFailures: sqlLoginFailures(connection),
     blockedSenders: sqlBlockedSenders(connection),
     adminActions: sqlAdminActions(connection),
+    identities: sqlIdentities(connection, seals),
     secrets: sqlSecrets(connection),
     grants: sqlGrants(connection, seals),
     teams: sqlTeams(connection, seals),

@@ -1,4 +1,5 @@
 import {
+  identityTable,
   oneWaitingEmail,
   revisionsOfSubjects,
   rowMacColumns,
@@ -342,4 +343,5 @@ export const sqliteMigrations: readonly string[] = [
   sqliteTokenLimits,
   teamLooks,
   teamLowerLooks,
+  identityTable("TEXT", "REAL", "STRICT, WITHOUT ROWID"),
 ];

@@ -3,6 +3,7 @@ import type {
   AdminAction,
   Credentials,
   EmailProof,
+  Identity,
   LoginFailures,
   RefreshToken,
   Session,
@@ -45,6 +46,16 @@ export interface AdminActionTable {
   /** Returns all, oldest first. */
   list(): Promise<AdminAction[]>;
   remove(id: string): Promise<void>;
+}
+
+export interface IdentityTable {
+  /** Returns `undefined` also for a row that no server has written. */
+  find(issuer: string, subject: string): Promise<Identity | undefined>;
+  /** Adds an identity, or replaces its account and scope. */
+  put(identity: Identity, now: number): Promise<void>;
+  /** Returns all identities in code point order of their issuers and subjects. */
+  list(): Promise<Identity[]>;
+  remove(issuer: string, subject: string): Promise<void>;
 }
 
 export interface SessionTable {

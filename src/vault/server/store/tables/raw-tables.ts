@@ -106,6 +106,11 @@ export const backedUpTables: readonly TableShape[] = [
   },
   { name: "blocked_senders", columns: ["email", "sender"], key: ["email", "sender"] },
   {
+    name: "identities",
+    columns: ["issuer", "subject", "email", "scope", "created_at", "mac"],
+    key: ["issuer", "subject"],
+  },
+  {
     name: "outbox",
     columns: ["id", "kind", "recipient", "sender", "attempts", "due_at"],
     key: ["id"],

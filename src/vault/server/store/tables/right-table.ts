@@ -11,6 +11,7 @@ export const rightNames = [
   "team_members",
   "person_grants",
   "team_grants",
+  "identities",
 ] as const;
 export type RightName = (typeof rightNames)[number];
 
