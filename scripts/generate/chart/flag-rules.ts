@@ -49,6 +49,7 @@ export const vaultFlagRules: FlagRules = {
   maxTokenHours: { minimum: 1, maximum: 999_999_999 },
   lowSpace: { minimum: 0, maximum: 999_999_999_999_999 },
   quotas: listOf({ pattern: `^(${quotaNames})=[0-9]{1,15}$` }),
+  identityIssuers: listOf({ pattern: "^[^=,\\s]+=[^,\\s]+$" }),
   appUrl: { pattern: "^https?://[^/?#@\\s]+$" },
   allowedHosts: listOf({
     pattern: "^([*][.])?([A-Za-z0-9_-]+[.])*[A-Za-z0-9_-]*[A-Za-z_-][A-Za-z0-9_-]*$",

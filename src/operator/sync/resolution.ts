@@ -42,7 +42,7 @@ export interface Gate {
   readonly version?: number | undefined;
   /** Time in milliseconds after which the gate opens by itself. */
   readonly opensInMs?: number | undefined;
-  /** What opens it, for a message. */
+  /** Names what opens it, for a message. */
   readonly until?: string | undefined;
   /** Digest of the versions that a user has to approve. */
   readonly digest?: string | undefined;

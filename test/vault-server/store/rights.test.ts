@@ -24,7 +24,7 @@ describe("the rights of a store", () => {
    */
   const fill = () =>
     write(async (transaction) => {
-      const { teams, grants, tokens, sessions, emailProofs } = transaction;
+      const { teams, grants, tokens, sessions, emailProofs, identities } = transaction;
       const secret = await addSecret(transaction, ANN, "a");
       await teams.insert({ ...team, creator: ANN, members: [ANN, BOB] });
       await grants.grant(secret, [{ kind: "person", email: BOB }], "R");
@@ -48,6 +48,8 @@ describe("the rights of a store", () => {
         usedAt: 0,
       };
       await tokens.insertAccess({ ...access, expiresAt: FAR, allowedNetworks: ["192.0.2.0/24"] });
+      const issuer = "https://cluster.example.com";
+      await identities.put({ issuer, subject: "ann", email: ANN, scope: "s" }, NOW);
       await sessions.insert({
         digest: "s",
         name: "n",
