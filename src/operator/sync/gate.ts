@@ -7,6 +7,7 @@ import { note } from "./note.ts";
 import type { Resolution } from "./resolve.ts";
 import type { Hold, SyncItem, SyncResource } from "./sync-resource.ts";
 import { shortDigest, sourceId } from "./target.ts";
+import { nextOpening, type UpdateWindow } from "./window.ts";
 
 /** Versions of a hold of everything. */
 const ALL = "*";
@@ -46,7 +47,7 @@ export function parseHold(text: string | undefined): Hold | undefined {
 
 /** Why a target does not follow the latest version of an item yet. */
 export interface Gate {
-  readonly reason: "Held" | "Frozen" | "AwaitingApproval" | "RefreshInterval";
+  readonly reason: "Held" | "Frozen" | "AwaitingApproval" | "OutsideWindow" | "RefreshInterval";
   /** The version that is served instead; `undefined`: the one that the target has. */
   readonly version?: number | undefined;
   /** Time in milliseconds after which the gate opens by itself. */
@@ -77,12 +78,27 @@ export function closedForAll(
 ): Gate | undefined {
   if (freeze !== undefined)
     return { reason: "Frozen", opensInMs: freeze.endsAt - now, until: freeze.text };
-  if (resource.updates?.needsApproval !== true) return undefined;
-  const digest = digestOf();
-  if (resource.approved === digest) return undefined;
-  const command = `vaultsync approve ${resource.kind.toLowerCase()}/${resource.name}`;
+  const { needsApproval = false, windows = [] } = resource.updates ?? {};
+  return (
+    (needsApproval ? approvalGate(resource, digestOf()) : undefined) ?? windowGate(windows, now)
+  );
+}
+
+function approvalGate(
+  { kind, name, approved }: Pick<SyncResource, "kind" | "name" | "approved">,
+  digest: string,
+): Gate | undefined {
+  if (approved === digest) return undefined;
+  const command = `vaultsync approve ${kind.toLowerCase()}/${name}`;
   const until = `(${command}, or the annotation ${APPROVE_ANNOTATION}=${digest})`;
   return { reason: "AwaitingApproval", until, digest };
+}
+
+function windowGate(windows: readonly UpdateWindow[], now: number): Gate | undefined {
+  const opensAt = nextOpening(windows, now);
+  if (opensAt === undefined) return undefined;
+  const until = new Date(opensAt).toISOString();
+  return { reason: "OutsideWindow", opensInMs: opensAt - now, until };
 }
 
 /**
