@@ -30,6 +30,10 @@ test("keys whose newer versions wait for an approval have the gate of their spec
   await write("db.yaml", ...waiting);
   const { stdout } = await plan("--offline");
   expect(stdout).toMatch(/VERSION +UPDATES\n.*shop\/db +- +AwaitingApproval/u);
+  const window = '{ schedule: "0 2 * * *", duration: 2h }';
+  const timed = `  updates: { approval: Required, windows: [${window}] }`;
+  await write("db.yaml", ...secret("db", "key: shop/db"), timed);
+  expect((await plan("--offline")).stdout).toContain("AwaitingApproval, OutsideWindow");
   await write("db.yaml", ...secret("db", "key: shop/db, version: 1"), ...waiting.slice(-1));
   expect((await plan("--offline")).stdout).not.toContain("AwaitingApproval");
 });

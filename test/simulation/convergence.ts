@@ -30,6 +30,8 @@ import type { WriteRules } from "./write-rules.ts";
  */
 const LIMIT_MS = 7_200_000;
 const STEP_MS = 60_000;
+/** Time in ms within which each window opens. */
+const WINDOW_MS = 1_860_000;
 /**
  * Steps without a write after which everything has converged: another replica has taken over a
  * Lease by then.
@@ -102,6 +104,7 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
     const wrong =
       difference(world) ??
       outdatedWorkload(world) ??
+      (waited < WINDOW_MS && waitsForWindow(world) ? "a window has not opened" : undefined) ??
       (world.freezes.isHolding ? "a freeze has not ended" : undefined) ??
       (rules.writes > writes ? `${rules.writes - writes} more writes` : undefined);
     if (wrong !== undefined && waited >= LIMIT_MS) throw new Violation("I5", wrong);
@@ -222,6 +225,13 @@ function difference(world: World): string | undefined {
   }
   return leftBehind(world, objects);
 }
+
+/** Reports whether a resource waits for its next window. */
+const waitsForWindow = ({ server }: World): boolean =>
+  [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].some(({ status = {} }) => {
+    const { conditions } = status as { readonly conditions?: [] };
+    return findCondition(conditions, "UpdateAvailable")?.reason === "OutsideWindow";
+  });
 
 interface Approvable {
   readonly approvalDigest?: string;

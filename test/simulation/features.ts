@@ -86,6 +86,7 @@ export const specFeatures: Readonly<Record<string, ForCommand>> = {
   "whenMissing: Delete": field("target.whenMissing=Delete"),
   refreshInterval: field("refreshInterval"),
   "approval: Required": field("updates.approval=Required"),
+  windows: field("updates.windows[]"),
   template: field("target.template"),
   "basic-auth": isTyped("kubernetes.io/basic-auth"),
   tls: isTyped("kubernetes.io/tls"),

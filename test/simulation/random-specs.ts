@@ -12,6 +12,12 @@ const KEYS = ["k1", "k2", "k3"] as const;
 
 type SpecKind = "VaultSecret" | "VaultFile";
 
+/** Windows that open often; see `isOutside`. */
+const WINDOWS = [
+  { schedule: "*/10 * * * *", duration: "2m" },
+  { schedule: "0,30 * * * *", duration: "5m" },
+] as const;
+
 const REWRITES = [
   { source: "^(.*)$", target: "r.$1" },
   { source: "^s(?<n>.)", target: "${n}-s" },
@@ -42,9 +48,7 @@ export class SpecMaker {
     const refreshInterval = this.#has("refreshInterval")
       ? { refreshInterval: this.#draw.pick(["5s", "45s", "3m"]) }
       : {};
-    const updates = this.#has("updates")
-      ? { updates: { approval: this.pick(["Required", "Required", "None"]) } }
-      : {};
+    const updates = this.#has("updates") ? { updates: this.#updates() } : {};
     const suspend = below(0.05) ? { suspend: true } : {};
     const common = {
       connectionRef,
@@ -138,6 +142,16 @@ export class SpecMaker {
         { onlyReferenced: true, ...metadata },
       ]),
     };
+  }
+
+  /** Returns an approval, windows, or both. */
+  #updates(): object {
+    const approval = this.below(0.7)
+      ? { approval: this.pick(["Required", "Required", "None"]) }
+      : {};
+    const zone = this.below(0.5) ? { timeZone: this.pick(["UTC", "Europe/Berlin"]) } : {};
+    const windows = [{ ...this.pick(WINDOWS), ...zone }];
+    return { ...approval, ...(this.below(0.6) && { windows }) };
   }
 
   #restarts(name: string): object {

@@ -47,8 +47,18 @@ export const versionBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "sync/gate.ts",
-        from: "if (resource.approved === digest) return undefined;",
-        to: "if (resource.approved !== undefined && digest !== undefined) return undefined;",
+        from: "if (approved === digest) return undefined;",
+        to: "if (approved !== undefined && digest !== undefined) return undefined;",
+      },
+    ],
+  },
+  "windows that never close": {
+    invariants: ["I24"],
+    changes: [
+      {
+        file: "sync/gate.ts",
+        from: "if (opensAt === undefined) return undefined;",
+        to: "if (opensAt === undefined || opensAt > 0) return undefined;",
       },
     ],
   },

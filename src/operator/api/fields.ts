@@ -110,20 +110,6 @@ export const refreshInterval = duration("5s")
       "Defaults to none: every new version is followed.",
   );
 
-export const updates = z
-  .object({
-    approval: z
-      .enum(["None", "Required"])
-      .optional()
-      .describe(
-        "Required: the target follows newer versions only when the annotation vaultsync.dev/approve has the digest in status.approvalDigest. Defaults to None.",
-      ),
-  })
-  .optional()
-  .describe(
-    "When the target follows newer versions. All of its keys follow together. First contents, repairs, removals and changed specs do not wait.",
-  );
-
 export const suspend = z
   .boolean()
   .optional()

@@ -50,6 +50,9 @@ export const reasons = {
   AwaitingApproval: transient(
     "The spec requires an approval (updates.approval) of the newer versions in the message: run vaultsync approve.",
   ),
+  OutsideWindow: transient(
+    "The windows in spec.updates keep the versions until the next one opens, at the time in the message. To follow now, edit the spec.",
+  ),
   VersionNotFound: stalled("Set version to an existing version, or to latest."),
   VersionRegressed: stalled(
     "Create a newer version, pin a version, or accept the lower one with the annotation vaultsync.dev/accept: <name>@<version>.",

@@ -12,10 +12,10 @@ import {
   requireEntries,
   rewrite,
   suspend,
-  updates,
   vaultName,
   version,
 } from "./fields.ts";
+import { updates } from "./updates.ts";
 import { rolloutRestart } from "./rollout-restart.ts";
 import { onlyKeysIfMerged, onlyRenderedKeys, targetPolicies } from "./target-policies.ts";
 import { withRule } from "./validation.ts";

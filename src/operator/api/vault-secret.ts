@@ -10,11 +10,11 @@ import {
   requireEntries,
   rewrite,
   suspend,
-  updates,
   vaultName,
   version,
 } from "./fields.ts";
 import { onlyKeysIfMerged, onlyRenderedKeys, targetPolicies } from "./target-policies.ts";
+import { updates } from "./updates.ts";
 import { rolloutRestart } from "./rollout-restart.ts";
 import { withRule } from "./validation.ts";
 import { validate } from "./value-contract.ts";

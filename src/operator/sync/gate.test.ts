@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
+import { updateWindow } from "./window.ts";
 import { closedForAll, closedGate, parseHold, versionsDigest } from "./gate.ts";
 
 const digest = (): string => "abc";
@@ -88,7 +89,7 @@ describe("closedGate", () => {
 
 describe("closedForAll with approvals", () => {
   const facts = { freeze: undefined, digest, now: 0 };
-  const waiting = syncResource([], { updates: { needsApproval: true } });
+  const waiting = syncResource([], { updates: { needsApproval: true, windows: [] } });
 
   test("waits until the digest of these versions is approved", () => {
     const gate = {
@@ -125,5 +126,26 @@ describe("versionsDigest", () => {
     ["one more key", [found("a", 1), found("b", 1)]],
   ])("differs for %s", (_, resolutions) => {
     expect(versionsDigest(resolutions)).not.toBe(versionsDigest([found("a", 1)]));
+  });
+});
+
+describe("closedForAll with windows", () => {
+  const windows = [updateWindow("0 2 * * *", "1h")];
+  const facts = { freeze: undefined, digest, now: Date.UTC(2026, 6, 1, 1, 59) };
+  const timed = syncResource([], { updates: { needsApproval: false, windows } });
+
+  test("waits until one opens", () => {
+    expect(closedForAll(timed, facts)).toEqual({
+      reason: "OutsideWindow",
+      opensInMs: 60_000,
+      until: "2026-07-01T02:00:00.000Z",
+    });
+    expect(closedForAll(timed, { ...facts, now: facts.now + 60_000 })).toBeUndefined();
+  });
+
+  test("waits for an approval first, and then for a window", () => {
+    const both = { ...timed, updates: { needsApproval: true, windows } };
+    expect(closedForAll(both, facts)?.reason).toBe("AwaitingApproval");
+    expect(closedForAll({ ...both, approved: "abc" }, facts)?.reason).toBe("OutsideWindow");
   });
 });

@@ -7,6 +7,7 @@ import { note } from "./note.ts";
 import type { Gate, Resolution } from "./resolution.ts";
 import type { Hold, SyncItem, SyncResource } from "./sync-resource.ts";
 import { shortDigest, sourceId } from "./target.ts";
+import { nextOpening, type UpdateWindow } from "./window.ts";
 
 /** Versions of a hold of everything. */
 const ALL = "*";
@@ -64,12 +65,27 @@ export function closedForAll(
 ): Gate | undefined {
   if (freeze !== undefined)
     return { reason: "Frozen", opensInMs: freeze.endsAt - now, until: freeze.text };
-  if (resource.updates?.needsApproval !== true) return undefined;
-  const digest = digestOf();
-  if (resource.approved === digest) return undefined;
-  const command = `vaultsync approve ${resource.kind.toLowerCase()}/${resource.name}`;
+  const { needsApproval = false, windows = [] } = resource.updates ?? {};
+  return (
+    (needsApproval ? approvalGate(resource, digestOf()) : undefined) ?? windowGate(windows, now)
+  );
+}
+
+function approvalGate(
+  { kind, name, approved }: Pick<SyncResource, "kind" | "name" | "approved">,
+  digest: string,
+): Gate | undefined {
+  if (approved === digest) return undefined;
+  const command = `vaultsync approve ${kind.toLowerCase()}/${name}`;
   const until = `(${command}, or the annotation ${APPROVE_ANNOTATION}=${digest})`;
   return { reason: "AwaitingApproval", until, digest };
+}
+
+function windowGate(windows: readonly UpdateWindow[], now: number): Gate | undefined {
+  const opensAt = nextOpening(windows, now);
+  if (opensAt === undefined) return undefined;
+  const until = new Date(opensAt).toISOString();
+  return { reason: "OutsideWindow", opensInMs: opensAt - now, until };
 }
 
 /**

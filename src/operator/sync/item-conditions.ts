@@ -44,6 +44,7 @@ const waitText: Readonly<Record<Gate["reason"], (until: string) => string>> = {
   Held: () => "newer versions that are held back",
   Frozen: (until) => `newer versions that wait for the end of a freeze ${until}`,
   AwaitingApproval: (until) => `newer versions that wait for an approval ${until}`,
+  OutsideWindow: (until) => `newer versions that wait for the next window at ${until}`,
   RefreshInterval: () => "newer versions that are followed at the end of spec.refreshInterval",
 };
 

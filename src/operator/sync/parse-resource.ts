@@ -6,11 +6,13 @@ import {
   HOLD_ANNOTATION,
 } from "../api/names.ts";
 import { parseDuration } from "../lib/duration.ts";
+import type { UpdatesSpec } from "../api/updates.ts";
 import { explainProblems } from "../api/validation.ts";
 import type { ConnectionKind } from "../api/kinds.ts";
 import { parseHold } from "./gate.ts";
 import type { SyncResource, TargetPolicy, TargetTemplate, UpdatePolicy } from "./sync-resource.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
+import { updateWindow } from "./window.ts";
 
 /** A resource as the API server or a file has it. */
 export interface WrittenResource {
@@ -46,13 +48,17 @@ interface CommonSpec {
   readonly updates?: UpdatesSpec | undefined;
 }
 
-interface UpdatesSpec {
-  readonly approval?: "None" | "Required" | undefined;
-}
-
 /** Returns when newer versions are followed; `undefined` if nothing has to be waited for. */
-function updatePolicyOf({ approval = "None" }: UpdatesSpec = {}): UpdatePolicy | undefined {
-  return approval === "None" ? undefined : { needsApproval: true };
+function updatePolicyOf({ approval = "None", windows = [] }: UpdatesSpec = {}):
+  | UpdatePolicy
+  | undefined {
+  if (approval === "None" && windows.length === 0) return undefined;
+  return {
+    needsApproval: approval === "Required",
+    windows: windows.map(({ schedule, duration, timeZone }) =>
+      updateWindow(schedule, duration, timeZone),
+    ),
+  };
 }
 
 /** The policies in `spec.target`. */

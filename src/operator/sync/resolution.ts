@@ -37,7 +37,7 @@ export interface Candidate {
 
 /** Why a target does not follow the latest version of an item yet. */
 export interface Gate {
-  readonly reason: "Held" | "Frozen" | "AwaitingApproval" | "RefreshInterval";
+  readonly reason: "Held" | "Frozen" | "AwaitingApproval" | "OutsideWindow" | "RefreshInterval";
   /** The version that is served instead; `undefined`: the one that the target has. */
   readonly version?: number | undefined;
   /** Time in milliseconds after which the gate opens by itself. */

@@ -19,6 +19,7 @@ import {
   contractCases,
   keyContractCases,
   sourceCases,
+  windowCases,
   restartCases,
   targetCases,
 } from "./sync-spec-cases.ts";
@@ -114,6 +115,7 @@ const secrets: readonly Case[] = [
     secret({ updates: { approval: "required" } }),
     rejectedBySchema("Required"),
   ],
+  ...windowCases((window) => secret({ updates: { windows: [window] } })),
   ["a string for suspend", secret({ suspend: "true" }), rejectedBySchema("expected boolean")],
   ...sourceCases(secret, entry),
   ...contractCases((validate) => secret({ data: [{ ...entry("password"), validate }] })),

@@ -297,3 +297,19 @@ export function contractCases(withRules: (validate: unknown) => object): readonl
     ],
   ];
 }
+
+/** Returns the cases of a window for updates that the API server can check. */
+export function windowCases(secret: (window: object) => object): readonly Case[] {
+  const daily = { schedule: "0 2 * * *", duration: "2h" };
+  const rule = "must be a duration from 1m to 168h";
+  return [
+    ["a window", secret({ ...daily, timeZone: "Europe/Berlin" })],
+    ["a window of a week", secret({ ...daily, duration: "168h" })],
+    ["a window without a duration", secret({ schedule: "0 2 * * *" }), rejectedBySchema("string")],
+    ...["30s", "169h", "1d"].map((duration): Case => [
+      `a window of ${duration}`,
+      secret({ ...daily, duration }),
+      rejectedByRule(rule),
+    ]),
+  ];
+}

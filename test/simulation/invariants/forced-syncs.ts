@@ -4,7 +4,7 @@ import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { resolve } from "../expectations.ts";
 import { Violation, type World } from "../world.ts";
 import type { KnownSpecs } from "./spec-history.ts";
-import { isOfCluster, itemsOf, needsApproval, specOf } from "./spec-items.ts";
+import { isOfCluster, itemsOf, hasGate, specOf } from "./spec-items.ts";
 import { versionOf } from "./target-write.ts";
 
 /**
@@ -75,7 +75,7 @@ export class ForcedSyncs {
     )
       return;
     const spec = specOf(after);
-    if (needsApproval(spec)) return;
+    if (hasGate(spec)) return;
     const [connection, ...edited] = history.recentConnections(namespace, spec);
     if (isOfCluster(spec) || !connection || edited.length > 0 || connection.scope) return;
     for (const item of itemsOf(spec)) {

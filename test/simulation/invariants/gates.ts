@@ -2,7 +2,7 @@ import { vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.
 import { isForCluster } from "../../../src/operator/config.ts";
 import { Violation } from "../world.ts";
 import { selects } from "./access.ts";
-import { type Item, needsApproval, outputsOf, type Spec } from "./spec-items.ts";
+import { isOutside, type Item, needsApproval, outputsOf, type Spec } from "./spec-items.ts";
 import { type TargetWrite, versionIn } from "./target-write.ts";
 
 /** Time after which the operator knows a change, in milliseconds; see `SpecHistory`. */
@@ -27,6 +27,13 @@ function isFrozen({ world, history, user, namespace }: TargetWrite): boolean {
       selector === undefined || !readsNamespaces || labels.every((one) => selects(selector, one));
     return isKnown && isSelected;
   });
+}
+
+/** Reports whether the windows of a resource are closed for so long that no write is from before. */
+function isLongOutside({ world }: TargetWrite, spec: Spec): boolean {
+  const { clock, greatestSkewMs } = world;
+  if (greatestSkewMs > 0 || world.watchDelayMs() === Infinity) return false;
+  return [0, LAG_MS / 2, LAG_MS].every((ms) => isOutside(spec, clock.now() - ms));
 }
 
 /** Reports whether the last status of a resource is of its present spec. */
@@ -78,7 +85,8 @@ export function checkGates(write: TargetWrite): void {
   if (new Set(specs.map((spec) => JSON.stringify(spec))).size > 1) return;
   if (specs.some((spec) => spec.hold !== undefined)) return;
   // Without an approval since the last write, no user has approved newer versions.
-  const isClosed = (specs.length > 0 && specs.every(needsApproval)) || isFrozen(write);
+  const isGated = (spec: Spec): boolean => needsApproval(spec) || isLongOutside(write, spec);
+  const isClosed = (specs.length > 0 && specs.every(isGated)) || isFrozen(write);
   if (!isClosed) return;
   for (const key of Object.keys(is)) {
     const change = changeOf(write, specs, key);

@@ -19,7 +19,10 @@ export interface Spec {
   readonly connectionRef: { readonly kind?: string; readonly name: string };
   readonly refreshInterval?: string;
   readonly suspend?: boolean;
-  readonly updates?: { readonly approval?: string };
+  readonly updates?: {
+    readonly approval?: string;
+    readonly windows?: readonly { readonly schedule: string; readonly duration: string }[];
+  };
   readonly data?: readonly {
     readonly secretKey: string;
     readonly remoteRef: Reference & { readonly property?: string; readonly decoding?: string };
@@ -84,6 +87,19 @@ export function specOf({ spec, metadata }: KubeObject): Spec {
     ...(hold !== undefined && { hold: heldVersions(hold) }),
     ...(approved !== undefined && { approved }),
   };
+}
+
+/** Reports whether a resource has a gate for newer versions. */
+export const hasGate = (spec: Spec): boolean =>
+  needsApproval(spec) || (spec.updates?.windows ?? []).length > 0;
+
+/** Reports whether all windows of a resource are closed. They open every 10 or 30 minutes. */
+export function isOutside({ updates: { windows = [] } = {} }: Spec, now: number): boolean {
+  const isOpen = ({ schedule, duration }: (typeof windows)[number]): boolean => {
+    const period = schedule.startsWith("*/10") ? 10 : 30;
+    return (now / 60_000) % period < Number.parseInt(duration, 10);
+  };
+  return windows.length > 0 && !windows.some(isOpen);
 }
 
 /** Reports whether a resource follows newer versions only when a user approves them. */

@@ -6,7 +6,7 @@ import { isReason, isStalled } from "../../../src/operator/api/reasons.ts";
 import { awaitsFirstTarget } from "../first-targets.ts";
 import { SLOWEST_MS, USUAL_MS } from "../networks.ts";
 import { Violation, type World } from "../world.ts";
-import { type Item, itemsOf, needsApproval, outputsOf, type Spec, specOf } from "./spec-items.ts";
+import { type Item, itemsOf, hasGate, outputsOf, type Spec, specOf } from "./spec-items.ts";
 import { contentOf } from "./target-write.ts";
 
 /** Time after the end of a freeze in which a status may be from before, in milliseconds. */
@@ -132,8 +132,7 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
 
 /** Reports whether a gate may keep a resource from newer versions. */
 const isGated = (world: World, object: KubeObject): boolean =>
-  needsApproval(specOf(object)) ||
-  world.freezes.mayHold(object.metadata.namespace ?? "", REPORT_MS);
+  hasGate(specOf(object)) || world.freezes.mayHold(object.metadata.namespace ?? "", REPORT_MS);
 
 /**
  * Every part of a key that a template makes has the version that is reported of its source (I13).

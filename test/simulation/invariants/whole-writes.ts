@@ -1,6 +1,6 @@
 import { type Origin } from "../simulated-vaults.ts";
 import { Violation, type World } from "../world.ts";
-import { type Item, itemsOf, needsApproval } from "./spec-items.ts";
+import { type Item, itemsOf, hasGate } from "./spec-items.ts";
 import { isUnfit } from "./contracts.ts";
 import { hasMetadata, isTrustedOwner } from "./removals.ts";
 import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
@@ -29,7 +29,7 @@ export function checkWhole(write: TargetWrite): void {
   );
   if (changed.length === 0) return;
   const specs = history.recent(namespace, owner);
-  const isGated = specs.some(needsApproval);
+  const isGated = specs.some(hasGate);
   const isAdded = Object.keys(is).some((key) => was[key] === undefined);
   if (isGated && (isAdded || world.acceptedBy(namespace, owner).size > 0)) return;
   // A pinned version stays, and so do the bytes of a former source while the present one is

@@ -1,5 +1,6 @@
 import { API_GROUP } from "../../api/kinds.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
+import type { UpdatePolicy } from "../../sync/sync-resource.ts";
 import { type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
 import { readManifests } from "../manifests/read-manifests.ts";
 import { HAS_PROBLEMS } from "../options.ts";
@@ -44,6 +45,12 @@ const pushedKeys = ({ manifest, secret, items }: PlannedPush): PlannedKey[] =>
     source: `Secret/${secret}`,
   }));
 
+/** Returns the gates of a spec, in their order. */
+const gatesOf = ({ needsApproval, windows }: UpdatePolicy): string =>
+  [needsApproval ? "AwaitingApproval" : [], windows.length > 0 ? "OutsideWindow" : []]
+    .flat()
+    .join(", ");
+
 /**
  * Returns a row for each source of a resource; without the list of the vault, one for each rule as
  * well.
@@ -74,7 +81,7 @@ function writtenKeys(
     key: template === undefined ? id : `{{ ${id} }}`,
     source,
     version,
-    ...(isFollowing && updates?.needsApproval === true && { updates: "AwaitingApproval" as const }),
+    ...(isFollowing && updates !== undefined && { updates: gatesOf(updates) }),
   }));
 }
 

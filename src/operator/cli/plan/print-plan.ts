@@ -17,8 +17,8 @@ export interface PlannedKey {
   readonly source: string;
   /** Absent if the vault was not asked, or has no such version. */
   readonly version?: number | undefined;
-  /** The gate of the spec that keeps newer versions from an existing target. */
-  readonly updates?: "AwaitingApproval" | undefined;
+  /** The gates of the spec that keep newer versions from an existing target. */
+  readonly updates?: string | undefined;
 }
 
 /** All that a plan prints. */
