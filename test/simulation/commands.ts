@@ -19,6 +19,7 @@ import {
 import { StatusError } from "../lab/simulated/api-server/status-error.ts";
 import { SHARD_LEASE } from "./invariants/leadership.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
+import { changeIdentity, type IdentityCommand } from "./identities.ts";
 import type { ApiFault, VaultFault } from "./networks.ts";
 import type { ValueForm } from "./simulated-values.ts";
 import { performTopology, type TopologyCommand } from "./topology-commands.ts";
@@ -127,6 +128,7 @@ export type Command =
   | { readonly type: "crash" | "stop" | "start" | "suspend" | "resume"; readonly replica: number }
   | { readonly type: "skew"; readonly replica: number; readonly ms: number }
   | { readonly type: "settle" }
+  | IdentityCommand
   | TopologyCommand;
 
 const kinds: Readonly<Record<string, ResourceDescriptor>> = {
@@ -235,6 +237,8 @@ async function act(world: World, command: Command): Promise<void> {
       return world.replicas.skew(command.replica, command.ms);
     case "settle":
       return;
+    case "identity":
+      return changeIdentity(world, command);
     case "crash":
     case "stop":
     case "start":
