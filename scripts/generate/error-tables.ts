@@ -67,6 +67,7 @@ const transientCodes: Readonly<Record<TransientCode, string>> = {
 
 const authCodes: Readonly<Record<AuthCode, string>> = {
   credentials: "The vault rejected the login.",
+  identity: "The vault rejected the token of the ServiceAccount.",
   token: "The vault rejected the access token, even a new one.",
   refresh_token: "The vault rejected the refresh token.",
   email_mismatch: "The email is not that of the token's owner.",

@@ -51,6 +51,9 @@ export const operatorFlags = z
     vaultProxy: vaultProxy.optional(),
     vaultNoProxy: z.array(vaultHost).default(["*.svc", "*.cluster.local"]),
     allowedSecretTypes: z.array(secretType).default([]),
+    tokenAudiences: z
+      .array(z.string().regex(/^[!-~]+$/, "expected words without spaces"))
+      .default([]),
     valueCacheBytes: wholeNumber(0).default(16 * 1024 * 1024),
     maxListBytes: wholeNumber(1024, 256 * 1024 * 1024).default(16 * 1024 * 1024),
     concurrency: wholeNumber(1, 256).default(32),

@@ -86,6 +86,8 @@ export interface ControllersOptions {
   readonly contentKey: Redacted<Uint8Array>;
   /** The operator's namespace. */
   readonly namespace: string;
+  /** Audiences of ServiceAccounts' tokens in addition to the address of each vault. */
+  readonly tokenAudiences: readonly string[];
   /** Types of target Secrets in addition to the default ones. */
   readonly allowedSecretTypes: readonly string[];
   /**

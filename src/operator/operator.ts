@@ -307,6 +307,7 @@ async function runShard(
       },
       fence,
       contentKey: await contentKey({ ...engine, api }, signal),
+      tokenAudiences: config.tokenAudiences,
       allowedSecretTypes: config.allowedSecretTypes,
       resyncMs: config.resync,
       observer: syncObserver(metrics),

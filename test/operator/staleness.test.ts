@@ -69,7 +69,7 @@ test("an edit of the connection in an outage does not end that its resources are
   const spec = { auth: { passwordSecretRef: { name: "absent" } } };
   scene.server.patch(vaultConnectionKind, { namespace: "shop", name: "vault" }, { spec });
   await scene.clock.advance(1_000);
-  expect(scene.connectionCondition("Ready")?.reason).toBe("AuthFailed");
+  expect(scene.connectionCondition("Ready")?.reason).toBe("CredentialsMissing");
   expect(["Ready", "Stale"].map((type) => scene.condition(type, "a"))).toEqual(before);
 });
 
@@ -124,7 +124,7 @@ test("nothing is stale that never had a list of the vault", async () => {
   scene.server.delete(SECRETS, { namespace: "shop", name: "login" }, {});
   scene.start();
   await scene.clock.advance(10 * MINUTE);
-  expect(scene.connectionCondition("Ready")?.reason).toBe("AuthFailed");
+  expect(scene.connectionCondition("Ready")?.reason).toBe("CredentialsMissing");
   expect(scene.condition("Ready", "a")?.reason).toBe("ConnectionNotReady");
   expect(scene.condition("Stale", "a")).toBeUndefined();
   expect(scene.connectionCondition("Stale")).toBeUndefined();

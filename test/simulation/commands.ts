@@ -20,6 +20,7 @@ import { StatusError } from "../lab/simulated/api-server/status-error.ts";
 import { SHARD_LEASE } from "./invariants/leadership.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
 import { type FreezeCommand, performFreeze } from "./freezes.ts";
+import { changeIdentity, type IdentityCommand } from "./identities.ts";
 import type { ApiFault, VaultFault } from "./networks.ts";
 import type { ValueForm } from "./simulated-values.ts";
 import { performTopology, type TopologyCommand } from "./topology-commands.ts";
@@ -137,6 +138,7 @@ export type Command =
       readonly right: boolean;
     }
   | FreezeCommand
+  | IdentityCommand
   | TopologyCommand;
 
 const kinds: Readonly<Record<string, ResourceDescriptor>> = {
@@ -251,6 +253,8 @@ async function act(world: World, command: Command): Promise<void> {
       return world.replicas.skew(command.replica, command.ms);
     case "settle":
       return;
+    case "identity":
+      return changeIdentity(world, command);
     case "crash":
     case "stop":
     case "start":

@@ -2,6 +2,7 @@ import { seededRandom } from "../lab/seeded-random.ts";
 import { withBrokenConnections } from "./broken-connections.ts";
 import { type Command, perform } from "./commands.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
+import { withIdentities } from "./identities.ts";
 import { randomCommands } from "./random-commands.ts";
 import { withRareSequences } from "./rare-sequences.ts";
 import { withTopology } from "./random-topology.ts";
@@ -111,7 +112,8 @@ export function commandsOf(seed: number, steps: number): Command[] {
   const connected = hasClusterConnections(seed)
     ? withClusterConnections(commands, seededRandom(-seed))
     : commands;
-  return withBrokenConnections(withRareSequences(withTopology(connected, seed), seed), seed);
+  const varied = withRareSequences(withTopology(connected, seed), seed);
+  return withIdentities(withBrokenConnections(varied, seed), seed);
 }
 
 /** Returns the seed of an episode, counted from 0, of a run with `seed`. */

@@ -2,6 +2,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { InMemoryVault } from "../lab/simulated/vault/in-memory-vault.ts";
 import { Rejection } from "../lab/simulated/vault/rejection.ts";
 import type { VaultBackup } from "../lab/simulated/vault/vault-content.ts";
+import { urlOf } from "./cast.ts";
 import { CANARY, canariesIn, type ValueForm, valueOf } from "./simulated-values.ts";
 
 /** The source of a value, and the versions that it has ever been. */
@@ -71,7 +72,11 @@ export class SimulatedVaults {
 
   constructor(clock: Clock, names: readonly string[]) {
     this.#clock = clock;
-    for (const name of names) this.#vaults.set(name, new InMemoryVault(clock));
+    for (const name of names) {
+      const vault = new InMemoryVault(clock);
+      vault.audience = urlOf(name);
+      this.#vaults.set(name, vault);
+    }
   }
 
   vault(name: string): InMemoryVault {

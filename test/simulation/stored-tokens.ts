@@ -14,8 +14,11 @@ import { Violation } from "./violation.ts";
  */
 const LIFETIME_HOURS = 0.5;
 const NAME = /^tokens-(\w)$/;
-/** The tokens of the simulated vaults. They must appear nowhere but in their Secrets. */
-export const TOKEN = /(access|refresh)-token-\d/;
+/**
+ * The tokens of the simulated vaults and of ServiceAccounts. They must appear nowhere but in their
+ * Secrets.
+ */
+export const TOKEN = /(access|refresh)-token-\d|canary-identity/;
 
 /** Returns the name of the Secret with a pair of tokens for a vault. */
 export const tokenSecretOf = (vault: string): string => `tokens-${vault}`;

@@ -58,5 +58,7 @@ export const topologyFeatures: Readonly<Record<string, ForEpisode>> = {
   "tool that removes metadata": command("strip"),
   "changed workload": command("workload"),
   tokenSecretRef: credentials("tokenSecretRef"),
+  serviceAccountRef: credentials("serviceAccountRef"),
+  "lost identities": command("identity"),
   "other type of Secret": ({ commands }) => commands.some(isTyped),
 };

@@ -9,6 +9,7 @@ import { seededRandom } from "../lab/seeded-random.ts";
 import { Freezes } from "./freezes.ts";
 import type { Faults } from "./networks.ts";
 import type { Proxy } from "./path-to-vault.ts";
+import { addIdentity } from "./identities.ts";
 import { Replicas } from "./replicas.ts";
 import { Rights } from "./rights.ts";
 import { type CarriedOut, runReplica } from "./run-replica.ts";
@@ -125,6 +126,7 @@ export class World {
     for (const namespace of ["default", SYSTEM_NAMESPACE]) this.server.createNamespace(namespace);
     this.setPassword(SYSTEM_NAMESPACE, PASSWORD);
     putCaBundle(this.server, SYSTEM_NAMESPACE);
+    addIdentity(this, SYSTEM_NAMESPACE);
     simulateWorkloads(this.server, ROLLOUT_MS);
     for (const namespace of NAMESPACES) this.createNamespace(namespace);
     for (const vault of VAULTS) {
@@ -141,6 +143,7 @@ export class World {
     this.setPassword(name, PASSWORD);
     createWorkloads(this.server, name);
     putCaBundle(this.server, name);
+    addIdentity(this, name);
   }
 
   #dropWatches(user: string): void {
@@ -244,10 +247,12 @@ export class World {
       if (this.#exists(namespace)) {
         this.setPassword(namespace, PASSWORD);
         putCaBundle(this.server, namespace);
+        addIdentity(this, namespace);
       }
       for (const vault of VAULTS)
         this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);
     }
+    addIdentity(this, SYSTEM_NAMESPACE);
     renewTokens(this, [
       SYSTEM_NAMESPACE,
       ...NAMESPACES.filter((namespace) => this.#exists(namespace)),

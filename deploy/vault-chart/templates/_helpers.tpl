@@ -103,18 +103,25 @@ allows.
 {{- end }}
 {{- end }}
 
-{{/* Returns RBAC rules without the permissions that the values make unnecessary: a dict of root and rules. */}}
+{{/*
+Returns RBAC rules without the permissions that the values make unnecessary, and in the role of the operator with those for logins with
+ServiceAccounts: a dict of root and rules.
+*/}}
 {{- define "vaultsync.rules" -}}
 {{- $values := .root.Values }}
 {{- $rules := list }}
+{{- $logins := list }}
 {{- range .rules }}
 {{- if and (has "secrets" .resources) (not $values.targetWatch) }}
 {{- $rules = append $rules (set . "verbs" (without .verbs "list" "watch")) }}
 {{- else if or $values.restarts (not (or (has "apps" .apiGroups) (has "argoproj.io" .apiGroups))) }}
 {{- $rules = append $rules . }}
 {{- end }}
+{{- if and $values.serviceAccountLogins (has "vaultsecrets/finalizers" .resources) }}
+{{- $logins = list (dict "apiGroups" (list "") "resources" (list "serviceaccounts/token") "resourceNames" $values.serviceAccountLogins "verbs" (list "create")) }}
 {{- end }}
-{{- toYaml $rules }}
+{{- end }}
+{{- toYaml (concat $rules $logins) }}
 {{- end }}
 
 {{/* The values of `flags` as arguments: logLevel: debug is --log-level=debug, a list is joined with commas, true is the flag alone. */}}

@@ -43,6 +43,12 @@ const email = withRule(z.string().max(320), {
   check: (text) => /^[!-?A-~]+@[!-?A-~]+$/.test(text),
 });
 
+const audience = withRule(z.string().min(1).max(2048), {
+  cel: "self.matches('^[!-~]+$')",
+  message: "must be one word of ASCII characters, for example https://vault.example.com",
+  check: (text) => /^[!-~]+$/.test(text),
+});
+
 /** Returns the schema of the credentials in a namespace: "the same namespace", for example. */
 function authIn(namespace: string) {
   const name = objectName("Secret").describe(
@@ -67,12 +73,26 @@ function authIn(namespace: string) {
         .describe(
           "Uses a pair of tokens instead: the keys access_token and refresh_token of that Secret. Refreshed pairs are written back.",
         ),
+      serviceAccountRef: z
+        .object({
+          name: objectName("ServiceAccount").describe(`Name of a ServiceAccount in ${namespace}.`),
+          audience: audience
+            .optional()
+            .describe(
+              "Audience of its token. With another host than spec.url, it must be in --token-audiences of the operator. Defaults to spec.url.",
+            ),
+        })
+        .optional()
+        .describe(
+          "Logs in with a token of this ServiceAccount, requested for ten minutes. The vault must know it as an identity of the account.",
+        ),
     }),
     {
-      cel: "has(self.passwordSecretRef) != has(self.tokenSecretRef)",
-      message: "must have exactly one of passwordSecretRef and tokenSecretRef",
-      check: ({ passwordSecretRef, tokenSecretRef }) =>
-        (passwordSecretRef === undefined) !== (tokenSecretRef === undefined),
+      cel: "[has(self.passwordSecretRef), has(self.tokenSecretRef), has(self.serviceAccountRef)].filter(isSet, isSet).size() == 1",
+      message: "must have exactly one of passwordSecretRef, tokenSecretRef and serviceAccountRef",
+      check: ({ passwordSecretRef, tokenSecretRef, serviceAccountRef }) =>
+        [passwordSecretRef, tokenSecretRef, serviceAccountRef].filter((ref) => ref !== undefined)
+          .length === 1,
     },
   );
 }
@@ -131,12 +151,12 @@ export const connectionFields = (namespace: string) =>
       "Email address of the vault account; sent as `email` with every request.",
     ),
     auth: authIn(namespace).describe(
-      "Authentication of the operator at the vault: exactly one of the two.",
+      "Authentication of the operator at the vault: exactly one of the three.",
     ),
     scope: scope
       .optional()
       .describe(
-        "Secrets that the token may read, by their metadata and name. Requires passwordSecretRef.",
+        "Secrets that the token may read, by their metadata and name. Excludes tokenSecretRef.",
       ),
     tokenLifetime: duration("1h")
       .optional()
@@ -195,7 +215,7 @@ export function withConnectionRules<T extends z.ZodType<ConnectionFields>>(spec:
   return withRule(spec, {
     cel: "!(has(self.scope) && has(self.auth.tokenSecretRef))",
     message:
-      "spec.scope requires passwordSecretRef: the scope of a stored token was chosen when it was created",
+      "spec.scope excludes tokenSecretRef: the scope of a stored token was chosen when it was created",
     check: ({ scope: limit, auth }) => limit === undefined || auth.tokenSecretRef === undefined,
   });
 }
@@ -213,7 +233,9 @@ export const connectionStatus = z.object({
       scope: z
         .string()
         .optional()
-        .describe("Scope requested at the login; absent with tokenSecretRef."),
+        .describe(
+          "Scope requested at the login; absent with tokenSecretRef, and with serviceAccountRef without spec.scope.",
+        ),
     })
     .optional()
     .describe("Metadata of the token in use; never the token itself."),
@@ -225,7 +247,9 @@ export const connectionStatus = z.object({
   rejectedCredentials: z
     .string()
     .optional()
-    .describe("Version of the Secret whose credentials the vault rejected."),
+    .describe(
+      "Version of the Secret whose credentials the vault rejected, or the ServiceAccount and a digest of the spec.",
+    ),
   secrets: z.int().optional().describe("Number of secrets in the last list."),
   files: z
     .int()

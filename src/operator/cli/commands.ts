@@ -175,6 +175,7 @@ function doctorCommand(): Command {
     .option("--service-account <name>", "ServiceAccount of the operator", "vaultsync")
     .option("--allow-http", "the operator runs with --allow-http")
     .option("--vault-hosts <hosts>", "the --vault-hosts of the operator", parseList)
+    .option("--token-audiences <names>", "the --token-audiences of the operator", parseList)
     .option(
       "--max-list-bytes <bytes>",
       "the --max-list-bytes of the operator",

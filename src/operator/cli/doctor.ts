@@ -19,15 +19,18 @@ export interface DoctorFlags extends ClusterFlags, FormatFlags {
   readonly serviceAccount: string;
   readonly allowHttp?: boolean;
   readonly vaultHosts?: string[];
+  readonly tokenAudiences?: string[];
   readonly maxListBytes: number;
 }
 
 async function* allChecks(
   { api, namespace }: Cluster,
   names: readonly string[],
-  { operatorNamespace, serviceAccount, allowHttp = false, vaultHosts, maxListBytes }: DoctorFlags,
+  flags: DoctorFlags,
   signal: AbortSignal,
 ): AsyncGenerator<Check> {
+  const { operatorNamespace, serviceAccount, allowHttp = false, vaultHosts } = flags;
+  const { maxListBytes, tokenAudiences = [] } = flags;
   const [clock, random] = [systemClock, systemRandom];
   for await (const check of checkCluster(
     { api, namespace, operatorNamespace, serviceAccount, clock },
@@ -59,6 +62,7 @@ async function* allChecks(
       namespace,
       operatorNamespace,
       policy,
+      tokenAudiences,
       maxListBytes,
       clock,
       random,

@@ -107,6 +107,10 @@ function operatorOptions(): Option[] {
       "--allowed-secret-types <types>",
       "comma-separated types of Secrets that a VaultSecret may request in addition to the default ones",
     ).argParser(parseList),
+    option(
+      "--token-audiences <names>",
+      "comma-separated audiences of ServiceAccounts' tokens, in addition to the address of each vault; none that another service has, such as the API server",
+    ).argParser(parseList),
     ...memoryOptions(),
     option(
       "--concurrency <number>",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { connectionSpec } from "../api/vault-connection.ts";
-import { factsOf } from "./connection-facts.ts";
+import { audienceOf, factsOf } from "./connection-facts.ts";
 
 const base = {
   url: "https://vault.example.com/",
@@ -13,16 +13,30 @@ test("the facts of a connection name its Secret with the key, and what it trusts
   expect(facts({ caBundleRef: { kind: "ConfigMap", name: "ca" } })).toEqual({
     url: "https://vault.example.com",
     email: "ops@example.com",
-    usesTokens: false,
+    login: "password",
     credentials: "Secret login, key password",
     scope: "",
     caBundle: "ConfigMap ca, key ca.crt",
   });
   expect(facts({ auth: { tokenSecretRef: { name: "pair" } } })).toMatchObject({
-    usesTokens: true,
+    login: "tokens",
     credentials: "Secret pair",
     caBundle: undefined,
   });
+  expect(facts({ auth: { serviceAccountRef: { name: "vaultsync" } } })).toMatchObject({
+    login: "identity",
+    credentials: "ServiceAccount vaultsync",
+  });
+});
+
+const audience = (more: object): string =>
+  audienceOf(
+    connectionSpec.parse({ ...base, auth: { serviceAccountRef: { name: "sa", ...more } } }),
+  );
+
+test("the audience of a ServiceAccount's token is the address of the vault by default", () => {
+  expect(audience({})).toBe("https://vault.example.com");
+  expect(audience({ audience: "vault" })).toBe("vault");
 });
 
 test.each([

@@ -13,6 +13,7 @@ import type { ConnectionFacts } from "./connection-facts.ts";
 import { connectionProblem, explainFailure, explainToUser } from "./connection-problem.ts";
 
 const login = "generate_access_token";
+const exchange = "exchange_identity_token";
 const explain = (error: Error, changes: Partial<ConnectionFacts> = {}): string =>
   explainFailure(error, { ...testFacts, ...changes }).replace(
     "cannot log in to https://vault.example.com as ops@example.com: ",
@@ -123,7 +124,7 @@ describe("explainFailure says what is wrong and what to do", () => {
       "the vault rejects the refresh_token in Secret tokens",
     ],
   ])("a stored %s that the vault rejects", (_, error, cause) => {
-    expect(explain(error, { usesTokens: true, credentials: "Secret tokens" })).toBe(
+    expect(explain(error, { login: "tokens", credentials: "Secret tokens" })).toBe(
       `${cause}; store a new pair of tokens of ops@example.com there`,
     );
   });
@@ -131,12 +132,43 @@ describe("explainFailure says what is wrong and what to do", () => {
   test("stored tokens of another account", () => {
     expect(
       explain(new AuthError(login, "email_mismatch"), {
-        usesTokens: true,
+        login: "tokens",
         credentials: "Secret tokens",
       }),
     ).toBe(
       "the tokens in Secret tokens belong to another account; store a new pair of tokens of ops@example.com there, or correct spec.email",
     );
+  });
+
+  test.each<[string, Error, string]>([
+    [
+      "an identity that the vault rejects",
+      new AuthError(exchange, "identity"),
+      "the vault rejects ServiceAccount vaultsync as an identity of the account; add it there with vaultsync vault identity add ops@example.com, and compare the issuer and the audience",
+    ],
+    [
+      "a vault that knows no identities",
+      new PermanentError(exchange, "not_found"),
+      "the vault accepts no tokens of ServiceAccounts; start it with --identity-issuers, or use spec.auth.passwordSecretRef",
+    ],
+    [
+      "a scope beyond the one of the identity",
+      new PermanentError(exchange, "invalid_scope"),
+      "spec.scope: the vault rejects this scope, or it is wider than what the identity may reach; correct its attributes, values and names",
+    ],
+    [
+      "a token that the vault has just issued",
+      new AuthError("list_no_dup", "token"),
+      "cannot list the secrets of ops@example.com at https://vault.example.com: the vault rejects the token that it has just issued; check the vault, and its clock",
+    ],
+    [
+      "too many rejected identities",
+      new AuthError(login, "too_many_rejected"),
+      "the token of ServiceAccount vaultsync was not sent: the vault rejected more than 8 others that this namespace stores for ops@example.com, or more than 32 of all namespaces; correct or delete those connections",
+    ],
+  ])("of a ServiceAccount: %s", (_, error, message) => {
+    const facts = { login: "identity", credentials: "ServiceAccount vaultsync" } as const;
+    expect(explain(error, facts)).toBe(message);
   });
 
   test("an authority that is missing in the CA bundle", () => {

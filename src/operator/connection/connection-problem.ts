@@ -5,7 +5,6 @@ import type { Reason } from "../api/reasons.ts";
 import { hostOf } from "../vault-client/http/host-policy.ts";
 import { PROXY_PREFIX } from "../vault-client/http/vault-transport.ts";
 import {
-  type AuthError,
   isVaultError,
   ListTooLongError,
   type PermanentError,
@@ -14,26 +13,8 @@ import {
   type VaultError,
 } from "../vault-client/vault-error.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
+import { authProblem, type ConnectionProblem, noIdentities } from "./auth-problem.ts";
 import { tlsProblem } from "./tls-problem.ts";
-
-/** The meaning of a failure of a connection, and how to resolve it. */
-export interface ConnectionProblem {
-  /** The check of `vaultsync doctor` that finds it. */
-  readonly check:
-    | "address"
-    | "DNS"
-    | "network"
-    | "TLS"
-    | "vault"
-    | "login"
-    | "scope"
-    | "credentials";
-  readonly reason: Reason;
-  /** The field of the spec to correct, if it is certain that the spec is wrong. */
-  readonly field?: string;
-  readonly cause: string;
-  readonly remedy: string;
-}
 
 const NOT_A_VAULT =
   "check that spec.url is the base URL of the vault, not that of a proxy or another service";
@@ -193,61 +174,6 @@ function transient(
   }
 }
 
-function auth(
-  error: AuthError,
-  { credentials, usesTokens, email }: ConnectionFacts,
-): ConnectionProblem {
-  const login = { check: "login", reason: "AuthFailed" } as const;
-  const newTokens = `store a new pair of tokens of ${email} there`;
-  switch (error.code) {
-    case "missing":
-      return {
-        check: "credentials",
-        reason: "CredentialsMissing",
-        cause: error.text,
-        remedy: "",
-      };
-    case "unusable":
-      return { ...login, check: "credentials", cause: error.text, remedy: "" };
-    case "email_mismatch":
-      return {
-        ...login,
-        cause: `the tokens in ${credentials} belong to another account`,
-        remedy: `${newTokens}, or correct spec.email`,
-      };
-    case "refresh_token":
-      return {
-        ...login,
-        cause: `the vault rejects the refresh_token in ${credentials}`,
-        remedy: newTokens,
-      };
-    case "token":
-      return usesTokens
-        ? {
-            ...login,
-            cause: `the vault rejects the access_token in ${credentials}`,
-            remedy: newTokens,
-          }
-        : {
-            ...login,
-            cause: "the vault rejects the token that it has just issued",
-            remedy: "check the vault, and its clock",
-          };
-    case "too_many_rejected":
-      return {
-        ...login,
-        cause: `the ${usesTokens ? "refresh_token" : "password"} in ${credentials} was not sent: the vault rejected more than 8 others that this namespace stores for ${email}, or more than 32 of all namespaces`,
-        remedy: "correct or delete those connections",
-      };
-    case "credentials":
-      return {
-        ...login,
-        cause: `the vault rejects the password in ${credentials}, or does not know the account`,
-        remedy: "correct the password there, or spec.email",
-      };
-  }
-}
-
 function tooLong(
   { operation, excess }: ListTooLongError,
   { email }: ConnectionFacts,
@@ -268,12 +194,17 @@ function permanent(error: PermanentError, facts: ConnectionFacts): ConnectionPro
   const { code, text } = error;
   const { email } = facts;
   if (error instanceof ListTooLongError) return tooLong(error, facts);
+  const isUnknown = code === "not_found" || code === "unsupported";
+  if (isUnknown && error.operation === "exchange_identity_token") return noIdentities;
   if (code === "invalid_scope")
     return {
       check: "scope",
       reason: "InvalidSpec",
       field: "spec.scope",
-      cause: "the vault rejects this scope",
+      cause:
+        facts.login === "identity"
+          ? "the vault rejects this scope, or it is wider than what the identity may reach"
+          : "the vault rejects this scope",
       remedy: "correct its attributes, values and names",
     };
   const isDenied = code === "forbidden" || code === "out_of_scope";
@@ -311,7 +242,7 @@ export function connectionProblem(
     case "transient":
       return transient(error, facts, url);
     case "auth":
-      return auth(error, facts);
+      return authProblem(error, facts);
     case "rate-limited":
       return {
         check: "login",
@@ -352,6 +283,7 @@ export function listProblem(
 function attempt({ operation }: VaultError, { url, email }: ConnectionFacts): string {
   switch (operation) {
     case "generate_access_token":
+    case "exchange_identity_token":
       return `cannot log in to ${url} as ${email}`;
     case "refresh_token":
       return `cannot refresh the token of ${email} at ${url}`;

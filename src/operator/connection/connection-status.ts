@@ -118,7 +118,9 @@ function nextAttempt(
 ): string {
   if (reason === "AuthFailed" && pause !== undefined) {
     const next = `. The next login is at ${new Date(pause.until).toISOString()}`;
-    return isUnsent(error) ? next : `${next}, or immediately after a change of the Secret`;
+    if (isUnsent(error)) return next;
+    const what = error instanceof AuthError && error.code === "identity" ? "spec" : "the Secret";
+    return `${next}, or immediately after a change of ${what}`;
   }
   if (SPOKEN_FOR.has(reason)) return "";
   return reason === "RateLimited"

@@ -1,7 +1,13 @@
 import { ClusterAccess } from "../controllers/connection/cluster-access.ts";
 import type { KubeApi } from "../kube/client/kube-api.ts";
 import { isKubeError } from "../kube/kube-error.ts";
-import { type KubeObject, NAMESPACES, SECRETS } from "../kube/resource.ts";
+import {
+  type KubeObject,
+  NAMESPACES,
+  type ObjectRef,
+  type ResourceDescriptor,
+  SECRETS,
+} from "../kube/resource.ts";
 import { type Check, type Checks, firstOf, checksOf } from "./check.ts";
 import type { NamedReferences } from "./references-of.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -9,7 +15,12 @@ import type { Random } from "../../lib/random.ts";
 import { clusterVaultConnectionKind } from "../api/kinds.ts";
 import { type ConnectionSpec, connectionStatus } from "../api/vault-connection.ts";
 import { readCaBundle } from "../controllers/connection/ca-bundle.ts";
-import { type ConnectionFacts, factsOf, credentialsName } from "../connection/connection-facts.ts";
+import {
+  audienceOf,
+  type ConnectionFacts,
+  factsOf,
+  credentialsName,
+} from "../connection/connection-facts.ts";
 import { connectionProblem } from "../connection/connection-problem.ts";
 import { parseConnection } from "../connection/parse-connection.ts";
 import { settingsOf } from "../connection/connection-settings.ts";
@@ -76,6 +87,8 @@ export interface ConnectionCheckOptions {
   /** Namespace of the credentials of a ClusterVaultConnection. */
   readonly operatorNamespace: string;
   readonly policy: HostPolicy;
+  /** Audiences of ServiceAccounts' tokens in addition to the address of each vault. */
+  readonly tokenAudiences: readonly string[];
   /** Longest list in bytes that the operator reads. */
   readonly maxListBytes: number;
   readonly clock: Clock;
@@ -104,7 +117,9 @@ export async function* checkConnection(
   yield address;
   if (object.kind === clusterVaultConnectionKind.kind)
     yield await checkAccess(checks, object, options, signal);
-  const credentials = credentialSource(api, namespace, spec);
+  const { tokenAudiences: audiences } = options;
+  const { fingerprint } = parsed;
+  const credentials = credentialSource(spec, { api, namespace, audiences, fingerprint });
   const secret = await checkCredentials(
     checks,
     object,
@@ -139,30 +154,42 @@ function checkAddress({ ok, failed }: Checks, facts: ConnectionFacts, policy: Ho
   return failed("spec", `spec.url: ${cause}`, remedy);
 }
 
+interface CredentialsCheck {
+  readonly spec: ConnectionSpec;
+  readonly namespace: string;
+  readonly source: CredentialSource;
+}
+
+/** Reports whether the user of the command may read the metadata of an object, if it exists. */
+async function mayRead(
+  api: KubeApi,
+  resource: ResourceDescriptor,
+  ref: ObjectRef,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await api.getMetadata(resource, ref, signal);
+  } catch (error) {
+    if (isKubeError(error, "Forbidden")) return false;
+    if (!isKubeError(error, "NotFound")) throw error;
+  }
+  return true;
+}
+
 async function checkCredentials(
-  { ok, failed, skipped }: Checks,
+  checks: Checks,
   object: KubeObject,
-  {
-    spec,
-    namespace,
-    source,
-  }: {
-    readonly spec: ConnectionSpec;
-    readonly namespace: string;
-    readonly source: CredentialSource;
-  },
+  credentials: CredentialsCheck,
   { api, clock }: ConnectionCheckOptions,
   signal: AbortSignal,
 ): Promise<Check> {
-  const name = credentialsName(spec);
-  try {
-    // The source reports a missing permission as one of the operator.
-    await api.getMetadata(SECRETS, { namespace, name }, signal);
-  } catch (error) {
-    if (isKubeError(error, "Forbidden"))
-      return skipped("credentials", `no permission to read Secret ${name}`);
-    if (!isKubeError(error, "NotFound")) throw error;
-  }
+  const { ok, failed, skipped } = checks;
+  const { spec, namespace, source } = credentials;
+  if (source.kind === "identity") return checkIdentity(checks, spec, source, signal);
+  const name = credentialsName(spec) ?? "";
+  // The source reports a missing permission as one of the operator.
+  if (!(await mayRead(api, SECRETS, { namespace, name }, signal)))
+    return skipped("credentials", `no permission to read Secret ${name}`);
   try {
     const { version } =
       source.kind === "password" ? await source.read(signal) : await source.store.read(signal);
@@ -178,5 +205,24 @@ async function checkCredentials(
   } catch (error) {
     if (!isVaultError(error)) throw error;
     return failed("credentials", error.text, "correct the Secret, or spec.auth");
+  }
+}
+
+/** Requests a token of the ServiceAccount, as the user of the command. */
+async function checkIdentity(
+  { ok, failed, skipped }: Checks,
+  spec: ConnectionSpec,
+  source: Extract<CredentialSource, { kind: "identity" }>,
+  signal: AbortSignal,
+): Promise<Check> {
+  const name = spec.auth.serviceAccountRef?.name;
+  try {
+    await source.read(signal);
+    return ok("credentials", `ServiceAccount ${name} gets a token for ${audienceOf(spec)}`);
+  } catch (error) {
+    if (!isVaultError(error)) throw error;
+    if (error.text.startsWith("permission denied"))
+      return skipped("credentials", `no permission to request a token of ServiceAccount ${name}`);
+    return failed("credentials", error.text, "correct spec.auth, or create the ServiceAccount");
   }
 }

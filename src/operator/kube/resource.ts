@@ -10,6 +10,12 @@ export interface ResourceDescriptor {
 
 export const SECRETS: ResourceDescriptor = builtIn("", "v1", "secrets", "Secret");
 export const CONFIG_MAPS: ResourceDescriptor = builtIn("", "v1", "configmaps", "ConfigMap");
+export const SERVICE_ACCOUNTS: ResourceDescriptor = builtIn(
+  "",
+  "v1",
+  "serviceaccounts",
+  "ServiceAccount",
+);
 export const NAMESPACES: ResourceDescriptor = builtIn("", "v1", "namespaces", "Namespace", false);
 export const EVENTS: ResourceDescriptor = builtIn("events.k8s.io", "v1", "events", "Event");
 export const CUSTOM_RESOURCE_DEFINITIONS: ResourceDescriptor = builtIn(
@@ -115,7 +121,7 @@ export function collectionPath(resource: ResourceDescriptor, namespace: string):
 export function pathOf(
   resource: ResourceDescriptor,
   ref: ObjectRef,
-  subresource?: "status",
+  subresource?: "status" | "token",
 ): string {
   if (ref.name === "") throw new RangeError(`${resource.plural}: name is required`);
   const scope = resource.namespaced ? (ref.namespace ?? "") : (ref.namespace ?? ALL_NAMESPACES);

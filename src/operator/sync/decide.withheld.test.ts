@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { a, absent, b, both, found, owned, summary } from "../../../test/lab/kube/resolutions.ts";
 import { candidate } from "../../../test/lab/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
-import type { Resolution } from "./resolve.ts";
+import type { Resolution } from "./resolution.ts";
 
 const withheld = (hasBytes: boolean): Resolution => ({
   state: "withheld",

@@ -1,8 +1,11 @@
+import type { CredentialSource } from "./auth/credentials.ts";
+import { IdentityTokens } from "./auth/identity-tokens.ts";
 import { PasswordTokens } from "./auth/password-tokens.ts";
 import { RequestedScope } from "./auth/requested-scope.ts";
 import { StoredTokenSource } from "./auth/stored-token-source.ts";
 import { TokenManager } from "./auth/token-manager.ts";
 import { TokenOperations } from "./auth/token-operations.ts";
+import type { TokenSource, TokenSourceOptions } from "./auth/token-source.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { Connection } from "./connection.ts";
 import { CircuitBreaker } from "./http/circuit-breaker.ts";
@@ -128,9 +131,21 @@ function tokenManager(
   });
   const scope = new RequestedScope(options.scope, options.onlyReferenced ?? false, clock);
   const common = { operations, logins, lifetimeMs, pause, clock, random, logger };
-  const source =
-    credentials.kind === "password"
-      ? new PasswordTokens({ ...common, read: credentials.read, scope })
-      : new StoredTokenSource({ ...common, store: credentials.store });
+  const source = tokenSource(credentials, common, scope);
   return new TokenManager({ source, scope, onChange, clock, random });
+}
+
+function tokenSource(
+  credentials: CredentialSource,
+  common: TokenSourceOptions,
+  scope: RequestedScope,
+): TokenSource {
+  switch (credentials.kind) {
+    case "password":
+      return new PasswordTokens({ ...common, read: credentials.read, scope });
+    case "tokens":
+      return new StoredTokenSource({ ...common, store: credentials.store });
+    case "identity":
+      return new IdentityTokens({ ...common, identity: credentials, scope });
+  }
 }

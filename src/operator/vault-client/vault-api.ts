@@ -45,6 +45,7 @@ const PACED: ReadonlySet<Operation> = new Set([
   "list_no_dup",
   "list_file",
   "generate_access_token",
+  "exchange_identity_token",
   "refresh_token",
 ]);
 

@@ -81,13 +81,14 @@ export class TransientError extends VaultErrorBase {
 }
 
 /**
- * The part that the vault rejected: the `credentials` at login, the access `token` (also a fresh
- * one), the `refresh_token`, or the email. `missing`: the credentials do not exist yet. `unusable`:
+ * The part that the vault rejected: the `credentials` at login, the `identity` of a workload, the
+ * access `token` (also a fresh one), the `refresh_token`, or the email. `missing`: the credentials do not exist yet. `unusable`:
  * the credentials were not sent. `too_many_rejected`: they were not sent, because the vault rejected
  * too many others of the account.
  */
 export type AuthCode =
   | "credentials"
+  | "identity"
   | "token"
   | "refresh_token"
   | "email_mismatch"
@@ -97,6 +98,7 @@ export type AuthCode =
 
 const authText: Readonly<Record<AuthCode, string>> = {
   credentials: "credentials rejected: check the email and the password of the account",
+  identity: "identity rejected: the vault has to know it for this account",
   token: "token rejected",
   refresh_token: "refresh token rejected",
   email_mismatch: "the email is not that of the token's owner",

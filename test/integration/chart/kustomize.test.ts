@@ -1,5 +1,6 @@
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { Helm, operatorRelease, vaultRelease } from "../../lab/helm/helm.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
@@ -140,6 +141,25 @@ describe("the rendered chart has the objects of", () => {
     expect(new Map([...chartObjects(rendered)].filter(([key]) => expected.has(key)))).toEqual(
       expected,
     );
+  });
+
+  test.each([
+    ["deploy/base", "ClusterRole/vaultsync", []],
+    ["deploy/namespaced/tenant", "Role/shop/vaultsync", ["--set=namespaces={shop}"]],
+  ])("%s with the component service-account-logins", async (base, key, values) => {
+    const folder = await mkdtemp(join(root, "deploy", "components", "test-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const kustomization = {
+      namespace: base === "deploy/base" ? "vaultsync-system" : "shop",
+      resources: [relative(folder, join(root, base))],
+      components: ["../service-account-logins"],
+    };
+    await writeFile(join(folder, "kustomization.yaml"), JSON.stringify(kustomization));
+    const expected = kustomizedObjects(await kustomize(relative(root, folder)));
+    const logins = ["--set=serviceAccountLogins={vaultsync}", ...values];
+    const role = chartObjects(await helm.template(operatorRelease, logins)).get(key);
+    expect(role).toEqual(expected.get(key));
+    expect(JSON.stringify(role)).toContain("serviceaccounts/token");
   });
 
   test("deploy/overlays/namespaced, deploy/namespaced/tenant and the ConfigMap", async () => {

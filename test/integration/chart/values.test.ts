@@ -84,6 +84,7 @@ const operatorEffects: readonly Effect[] = [
   ["namespaces", ["shop", "billing"], "namespaces: shop,billing", "ClusterRoleBinding"],
   ["targetWatch", false, "--target-watch=off"],
   ["restarts", false, "--auto-restart=off", "- rollouts\n  verbs"],
+  ["serviceAccountLogins", ["vault-login"], "resourceNames:\n  - vault-login"],
   ["flags", { logLevel: "debug" }, '"--log-level=debug"'],
   ["replicas", 3, "replicas: 3"],
   ["crds.install", false, "kind: Service", "kind: CustomResourceDefinition"],

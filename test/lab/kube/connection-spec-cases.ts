@@ -32,10 +32,53 @@ export const connectionCases: readonly Case[] = [
     }),
   ],
   ["stored tokens", connection({ auth: { tokenSecretRef: { name: "vault-token" } } })],
+  ["a ServiceAccount", connection({ auth: { serviceAccountRef: { name: "vaultsync" } } })],
+  [
+    "a ServiceAccount with an audience and a scope",
+    connection({
+      auth: {
+        serviceAccountRef: { name: "vaultsync", audience: "https://vault.example.com" },
+      },
+      scope: { cloudType: ["aws"] },
+    }),
+  ],
+  [
+    "a ServiceAccount with an audience of two words",
+    connection({ auth: { serviceAccountRef: { name: "vaultsync", audience: "a b" } } }),
+    rejectedByRule("must be one word of ASCII characters"),
+  ],
+  [
+    "a ServiceAccount of another namespace",
+    connection({ auth: { serviceAccountRef: { name: "kube-system/admin" } } }),
+    rejectedByRule("must be the name of one ServiceAccount"),
+  ],
+  [
+    "a password and a ServiceAccount",
+    connection({ auth: { passwordSecretRef: { name: "a" }, serviceAccountRef: { name: "b" } } }),
+    rejectedByRule(
+      "must have exactly one of passwordSecretRef, tokenSecretRef and serviceAccountRef",
+    ),
+  ],
+  [
+    "stored tokens and a ServiceAccount",
+    connection({ auth: { tokenSecretRef: { name: "a" }, serviceAccountRef: { name: "b" } } }),
+    rejectedByRule(
+      "must have exactly one of passwordSecretRef, tokenSecretRef and serviceAccountRef",
+    ),
+  ],
+  [
+    "no credentials",
+    connection({ auth: {} }),
+    rejectedByRule(
+      "must have exactly one of passwordSecretRef, tokenSecretRef and serviceAccountRef",
+    ),
+  ],
   [
     "a password and stored tokens",
     connection({ auth: { passwordSecretRef: { name: "a" }, tokenSecretRef: { name: "b" } } }),
-    rejectedByRule("must have exactly one of passwordSecretRef and tokenSecretRef"),
+    rejectedByRule(
+      "must have exactly one of passwordSecretRef, tokenSecretRef and serviceAccountRef",
+    ),
   ],
   [
     "a scope of stored tokens",
@@ -43,7 +86,7 @@ export const connectionCases: readonly Case[] = [
       auth: { tokenSecretRef: { name: "vault-token" } },
       scope: { cloudType: ["aws"] },
     }),
-    rejectedByRule("spec.scope requires passwordSecretRef"),
+    rejectedByRule("spec.scope excludes tokenSecretRef"),
   ],
   [
     "a scope of the referenced names",
@@ -232,7 +275,7 @@ export const clusterConnectionCases: readonly Case[] = [
       auth: { tokenSecretRef: { name: "vault-token" } },
       scope: { cloudType: ["aws"] },
     }),
-    rejectedByRule("spec.scope requires passwordSecretRef"),
+    rejectedByRule("spec.scope excludes tokenSecretRef"),
   ],
   [
     "credentials in another namespace",

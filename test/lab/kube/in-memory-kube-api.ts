@@ -1,3 +1,5 @@
+import { Redacted } from "../../../src/lib/redacted.ts";
+import type { TokenRequest } from "../../../src/operator/kube/client/token-request.ts";
 import { isObject } from "../../../src/lib/is-object.ts";
 import type { KubeApi, MergePatch, StateRef } from "../../../src/operator/kube/client/kube-api.ts";
 import { KubeError, type KubeErrorKind } from "../../../src/operator/kube/kube-error.ts";
@@ -23,6 +25,19 @@ export class InMemoryKubeApi implements KubeApi {
   readonly list = unsupported;
   readonly watch = unsupported;
   readonly apply = unsupported;
+
+  /** Tokens that were requested, each as `<namespace>/<name> <audience> <seconds>`. */
+  readonly tokenRequests: string[] = [];
+
+  requestToken(
+    { namespace, name }: ObjectRef,
+    { audience, lifetimeSeconds }: TokenRequest,
+  ): Promise<Redacted<string>> {
+    this.tokenRequests.push(`${namespace}/${name} ${audience} ${lifetimeSeconds}`);
+    return this.objects.has(`serviceaccounts/${namespace}/${name}`)
+      ? Promise.resolve(new Redacted(`token-${this.tokenRequests.length}`))
+      : failure("NotFound", `create serviceaccounts/token ${namespace}/${name}`);
+  }
 
   get({ plural }: ResourceDescriptor, { namespace, name }: ObjectRef): Promise<KubeObject> {
     const object = this.objects.get(`${plural}/${namespace}/${name}`);

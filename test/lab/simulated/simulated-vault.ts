@@ -83,6 +83,7 @@ export class SimulatedVault extends InMemoryVault {
     this.#clock = clock;
     this.#createdAt = clock.now();
     this.#name = name;
+    this.audience = `https://${name}.example.com`;
     this.setPassword(ACCOUNT, PASSWORD);
   }
 

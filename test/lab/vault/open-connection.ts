@@ -43,7 +43,7 @@ export const testRemovalFacts: RemovalFacts = {
 export const testFacts: ConnectionFacts = {
   url: "https://vault.example.com",
   email: "ops@example.com",
-  usesTokens: false,
+  login: "password",
   credentials: "Secret vault-login, key password",
   scope: "",
   caBundle: undefined,

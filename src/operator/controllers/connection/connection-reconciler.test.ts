@@ -54,6 +54,7 @@ class Scene {
   readonly reconciler = new ConnectionReconciler({
     resources: this.#resources,
     namespace: "vaultsync-system",
+    tokenAudiences: [],
     connections: this.registry,
     connectionFactory: (request, callbacks) => {
       this.requests.push(request);

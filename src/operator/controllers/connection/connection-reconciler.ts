@@ -59,6 +59,8 @@ export interface ConnectionReconcilerOptions {
    * The operator's namespace: it has the Secrets and certificates of each ClusterVaultConnection.
    */
   readonly namespace: string;
+  /** Audiences of ServiceAccounts' tokens in addition to the address of each vault. */
+  readonly tokenAudiences: readonly string[];
   readonly connections: ConnectionRegistry;
   readonly connectionFactory: ConnectionFactory;
   /** Returns the number of resources that refer to a connection. */
@@ -200,10 +202,8 @@ export class ConnectionReconciler {
   async #open(key: string, object: KubeObject, signal: AbortSignal): Promise<string | undefined> {
     const { connections } = this.#options;
     const parsed = parseConnection(object);
-    this.#credentials.set(
-      key,
-      parsed.ok ? `${this.#namespaceOf(key)}/${credentialsName(parsed.spec)}` : undefined,
-    );
+    const secret = parsed.ok ? credentialsName(parsed.spec) : undefined;
+    this.#credentials.set(key, secret && `${this.#namespaceOf(key)}/${secret}`);
     const status = this.#status(key, object);
     const stale = publishedStaleness(object, status);
     if (!parsed.ok) {
@@ -225,7 +225,7 @@ export class ConnectionReconciler {
       return message;
     }
     const { pem } = bundle;
-    const request = this.#request(key, object, spec, pem);
+    const request = this.#request(key, object, parsed, pem);
     const opened = await connections.open(key, wanted, (callbacks) =>
       this.#options.connectionFactory(request, callbacks),
     );
@@ -247,7 +247,7 @@ export class ConnectionReconciler {
   #request(
     key: string,
     object: KubeObject,
-    spec: ConnectionSpec,
+    { spec, fingerprint }: { readonly spec: ConnectionSpec; readonly fingerprint: string },
     ca: string | undefined,
   ): ConnectionRequest {
     const { loginPausedUntil, rejectedCredentials } = this.#status(key, object);
@@ -256,7 +256,9 @@ export class ConnectionReconciler {
       Number.isNaN(until) || rejectedCredentials === undefined
         ? undefined
         : { until, credentials: rejectedCredentials };
-    const credentials = credentialSource(this.#options.api, this.#namespaceOf(key), spec);
+    const { api, tokenAudiences: audiences } = this.#options;
+    const namespace = this.#namespaceOf(key);
+    const credentials = credentialSource(spec, { api, namespace, audiences, fingerprint });
     return { key, settings: settingsOf(spec), credentials, loginPause, ca };
   }
 

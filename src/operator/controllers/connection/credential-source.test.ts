@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import { InMemoryKubeApi } from "../../../../test/lab/kube/in-memory-kube-api.ts";
 import type { ConnectionSpec } from "../../api/vault-connection.ts";
+import type { CredentialSource } from "../../vault-client/auth/credentials.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
 import { credentialsName } from "../../connection/connection-facts.ts";
 import { credentialSource } from "./credential-source.ts";
@@ -13,6 +14,10 @@ const specOf = (auth: ConnectionSpec["auth"]): ConnectionSpec => ({
   email: "ops@example.com",
   auth,
 });
+
+/** Returns the source of these credentials in the namespace `shop`. */
+const sourceOf = (api: InMemoryKubeApi, auth: ConnectionSpec["auth"]): CredentialSource =>
+  credentialSource(specOf(auth), { api, namespace: "shop", audiences: [], fingerprint: "1" });
 
 interface Changes {
   readonly data?: Record<string, string>;
@@ -41,11 +46,7 @@ async function passwordOf({ data = { password: "canary-77" }, hosts, key }: Chan
     type: "vaultsync.dev/credentials",
     data: Object.fromEntries(encoded),
   });
-  const source = credentialSource(
-    api,
-    "shop",
-    specOf({ passwordSecretRef: { name: "login", ...(key && { key }) } }),
-  );
+  const source = sourceOf(api, { passwordSecretRef: { name: "login", ...(key && { key }) } });
   if (source.kind !== "password") throw new Error("expected a password");
   const { password, version } = await source.read(signal);
   return { password: password.reveal(), version };
@@ -54,12 +55,9 @@ async function passwordOf({ data = { password: "canary-77" }, hosts, key }: Chan
 test("the credentials Secret of a connection is the one of its password or of its tokens", () => {
   expect(credentialsName(specOf({ passwordSecretRef: { name: "login" } }))).toBe("login");
   expect(credentialsName(specOf({ tokenSecretRef: { name: "pair" } }))).toBe("pair");
-  const source = credentialSource(
-    new InMemoryKubeApi(),
-    "shop",
-    specOf({ tokenSecretRef: { name: "pair" } }),
-  );
+  const source = sourceOf(new InMemoryKubeApi(), { tokenSecretRef: { name: "pair" } });
   expect(source.kind).toBe("tokens");
+  expect(credentialsName(specOf({ serviceAccountRef: { name: "vaultsync" } }))).toBeUndefined();
 });
 
 test.each<[string, Changes, string]>([
@@ -103,11 +101,9 @@ test.each<[string, Changes, string]>([
 });
 
 test("a missing Secret is reported with the command that creates it", async () => {
-  const source = credentialSource(
-    new InMemoryKubeApi(),
-    "shop",
-    specOf({ passwordSecretRef: { name: "login", key: "pw" } }),
-  );
+  const source = sourceOf(new InMemoryKubeApi(), {
+    passwordSecretRef: { name: "login", key: "pw" },
+  });
   if (source.kind !== "password") throw new Error("expected a password");
   expect(String(await failureOf(source.read(signal)))).toContain(
     "Secret login not found: create it with kubectl create secret generic login -n shop --type=vaultsync.dev/credentials --from-file=pw=FILE",

@@ -12,15 +12,28 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { isToken } from "../../vault-client/readers/read-token.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
 import { credentialsName } from "../../connection/connection-facts.ts";
+import { serviceAccountToken } from "./service-account-token.ts";
+
+export interface CredentialSourceOptions {
+  readonly api: KubeApi;
+  /** Namespace of the Secret or ServiceAccount. */
+  readonly namespace: string;
+  /** Audiences of tokens in addition to the address of the vault. */
+  readonly audiences: readonly string[];
+  /** Identifies the connection and its spec. */
+  readonly fingerprint: string;
+}
 
 /** Returns the source of the credentials that a connection names in its namespace. */
 export function credentialSource(
-  api: KubeApi,
-  namespace: string,
   spec: ConnectionSpec,
+  options: CredentialSourceOptions,
 ): CredentialSource {
   const { url, auth } = spec;
-  const name = credentialsName(spec);
+  const { api, namespace } = options;
+  if (auth.serviceAccountRef !== undefined)
+    return { kind: "identity", ...serviceAccountToken(spec, auth.serviceAccountRef.name, options) };
+  const name = credentialsName(spec) ?? "";
   if (auth.tokenSecretRef !== undefined)
     return { kind: "tokens", store: new SecretTokenStore(api, { namespace, name, url }) };
   const key = auth.passwordSecretRef?.key ?? connectionDefaults.passwordKey;

@@ -1,4 +1,6 @@
+import type { Redacted } from "../../../lib/redacted.ts";
 import type { KubeObject, ObjectRef, ResourceDescriptor } from "../resource.ts";
+import type { TokenRequest } from "./token-request.ts";
 
 export interface ListOptions {
   /** One namespace, or `ALL_NAMESPACES`. */
@@ -159,6 +161,12 @@ export interface KubeApi {
    * `ref`, another object or state is a `Conflict`.
    */
   delete(resource: ResourceDescriptor, ref: StateRef, signal: AbortSignal): Promise<void>;
+  /** Returns a new token of a ServiceAccount; `NotFound` if there is none of this name. */
+  requestToken(
+    serviceAccount: ObjectRef,
+    request: TokenRequest,
+    signal: AbortSignal,
+  ): Promise<Redacted<string>>;
 }
 
 /**

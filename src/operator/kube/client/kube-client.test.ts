@@ -76,6 +76,35 @@ test("each write is sent with the method, path and body that the API server expe
   });
 });
 
+const account = { namespace: "a", name: "vaultsync" };
+const wanted = { audience: "https://vault.example.com", lifetimeSeconds: 600 };
+
+test("a token of a ServiceAccount is requested for an audience, and is not in the URL", async () => {
+  await using pair = await connectClient((_, response) =>
+    json(response, 201, { kind: "TokenRequest", status: { token: "canary-token" } }),
+  );
+  const token = await pair.client.requestToken(account, wanted, forever);
+  expect(token.reveal()).toBe("canary-token");
+  const [{ method, path, body } = { method: "", path: "", body: "" }] = pair.server.requests;
+  expect(`${method} ${path}`).toBe("POST /api/v1/namespaces/a/serviceaccounts/vaultsync/token");
+  expect(JSON.parse(body)).toEqual({
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { audiences: ["https://vault.example.com"], expirationSeconds: 600 },
+  });
+});
+
+test.each<[number, object, KubeErrorKind]>([
+  [201, { kind: "TokenRequest", status: {} }, "Unexpected"],
+  [404, failureStatus(404, "NotFound"), "NotFound"],
+  [403, failureStatus(403, "Forbidden"), "Forbidden"],
+])("a request for a token with the response %d %j is %s", async (status, body, kind) => {
+  await using pair = await connectClient((_, response) => json(response, status, body));
+  const error = await kubeErrorOf(pair.client.requestToken(account, wanted, forever));
+  expect(error.kind).toBe(kind);
+  expect(error.message).toContain("create serviceaccounts/token a/vaultsync");
+});
+
 test("replace and patch without a resourceVersion send nothing", async () => {
   await using pair = await connectClient((_, response) => json(response, 200, secret));
   const blind = { ...secret, metadata: ref };

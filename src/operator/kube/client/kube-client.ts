@@ -26,11 +26,20 @@ import {
   type RequestSenderOptions,
 } from "./request-sender.ts";
 import { readStreamedList, STREAMED_LIST } from "./streamed-list.ts";
+import { tokenIn, type TokenRequest, tokenRequest } from "./token-request.ts";
+import type { Redacted } from "../../../lib/redacted.ts";
 import { defined } from "../../lib/defined.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import { Deadline } from "../../lib/deadline.ts";
 import { isKubeError, KubeError } from "../kube-error.ts";
-import { ALL_NAMESPACES, apiVersionOf, collectionPath, keyOf, pathOf } from "../resource.ts";
+import {
+  ALL_NAMESPACES,
+  apiVersionOf,
+  collectionPath,
+  keyOf,
+  pathOf,
+  SERVICE_ACCOUNTS,
+} from "../resource.ts";
 import type { KubeObject, ObjectRef, ResourceDescriptor } from "../resource.ts";
 
 export interface KubeClientOptions extends RequestSenderOptions {
@@ -253,6 +262,19 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
     };
     const operation = named("delete", resource, ref);
     await this.#send({ method: "DELETE", path: pathOf(resource, ref), operation, signal, body });
+  }
+
+  async requestToken(
+    serviceAccount: ObjectRef,
+    request: TokenRequest,
+    signal: AbortSignal,
+  ): Promise<Redacted<string>> {
+    const operation = `create serviceaccounts/token ${keyOf(serviceAccount)}`;
+    const path = pathOf(SERVICE_ACCOUNTS, serviceAccount, "token");
+    const body = tokenRequest(request);
+    const token = tokenIn(await this.#send({ method: "POST", path, operation, signal, body }));
+    if (token !== undefined) return token;
+    throw new KubeError({ kind: "Unexpected", operation, reason: "NoToken" });
   }
 
   async isAllowed(

@@ -30,8 +30,22 @@ export interface TokenStore {
 }
 
 /**
+ * The token of a workload, for a few minutes. The port to the platform that issues it
+ * (docs/design/engine.md#ports).
+ */
+export interface IdentityTokenSource {
+  /** Identifies the identity and what it is used for: rejections are counted by it. */
+  readonly id: string;
+  /** Identifies the identity in a status. */
+  readonly version: string;
+  /** @throws CredentialsError or MissingCredentialsError, or an error of the platform */
+  readonly read: (signal: AbortSignal) => Promise<Redacted<string>>;
+}
+
+/**
  * The credentials with which a connection logs in. Each login reads them again, to use a change.
  */
 export type CredentialSource =
   | { readonly kind: "password"; readonly read: (signal: AbortSignal) => Promise<StoredPassword> }
-  | { readonly kind: "tokens"; readonly store: TokenStore };
+  | { readonly kind: "tokens"; readonly store: TokenStore }
+  | ({ readonly kind: "identity" } & IdentityTokenSource);

@@ -15,7 +15,7 @@ export interface TokenOperationsOptions {
   readonly timeoutMs: number;
 }
 
-/** The two operations that need no access token. Both throw a VaultError or the signal's reason. */
+/** The operations that need no access token. Both throw a VaultError or the signal's reason. */
 export class TokenOperations {
   readonly #options: TokenOperationsOptions;
 
@@ -25,11 +25,29 @@ export class TokenOperations {
 
   /** @param scope formatted (src/protocol/format-scope.ts) */
   login(password: Redacted<string>, scope: string, signal: AbortSignal): Promise<TokenResponse> {
-    const { email, lifetimeMs } = this.#options;
-    const hours = Math.max(1, Math.ceil(lifetimeMs / HOUR_MS));
+    const { email } = this.#options;
     return this.#send(
       "generate_access_token",
-      { email, password: password.reveal(), scope, expiration_hours: hours },
+      { email, password: password.reveal(), scope, expiration_hours: this.#hours },
+      signal,
+    );
+  }
+
+  /** @param scope formatted; `undefined` for all that the identity may reach */
+  exchange(
+    token: Redacted<string>,
+    scope: string | undefined,
+    signal: AbortSignal,
+  ): Promise<TokenResponse> {
+    const { email } = this.#options;
+    return this.#send(
+      "exchange_identity_token",
+      {
+        email,
+        identity_token: token.reveal(),
+        ...(scope !== undefined && { scope }),
+        expiration_hours: this.#hours,
+      },
       signal,
     );
   }
@@ -45,6 +63,10 @@ export class TokenOperations {
       { refresh_token: refreshToken.reveal(), used_access_token: used.reveal() },
       signal,
     );
+  }
+
+  get #hours(): number {
+    return Math.max(1, Math.ceil(this.#options.lifetimeMs / HOUR_MS));
   }
 
   async #send(operation: Operation, body: object, signal: AbortSignal): Promise<TokenResponse> {

@@ -10,7 +10,7 @@ import type { CredentialDigest } from "./rejected-credentials.ts";
 import type { Token } from "./token.ts";
 import type { TokenOperations } from "./token-operations.ts";
 
-/** The two ways to get a token: with a password, or from a stored pair. */
+/** The ways to get a token: with a password, from a stored pair, or with an identity. */
 export interface TokenSource {
   /** Returns another token than `current`. @throws a VaultError, or the signal's reason */
   renew(current: Token | undefined, signal: AbortSignal): Promise<Token>;
@@ -72,18 +72,27 @@ export class SentCredentials {
     return this.#last ? this.#options.logins.reject(this.#last.digest, error) : error;
   }
 
-  /** Sends a request with this password or refresh token, unless it is paused. */
+  /** Sends a request with this password, refresh token or identity, unless it is paused. */
   send<T>(
     credential: Redacted<string>,
     version: string,
     signal: AbortSignal,
     request: () => Promise<T>,
   ): Promise<T> {
+    return this.#options.logins.run(this.#use(credential, version), signal, request);
+  }
+
+  /** Returns the error to throw instead of using a credential, while it is paused. */
+  paused(credential: Redacted<string>, version: string): AuthError | undefined {
+    return this.#options.logins.paused(this.#use(credential, version));
+  }
+
+  #use(credential: Redacted<string>, version: string): CredentialDigest {
     const { logins, pause } = this.#options;
     const digest = logins.digest(credential);
     if (this.#last === undefined && pause?.credentials === version)
       logins.restore(digest, pause.until);
     this.#last = { digest, version };
-    return logins.run(digest, signal, request);
+    return digest;
   }
 }

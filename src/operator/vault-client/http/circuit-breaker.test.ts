@@ -55,7 +55,12 @@ test("opens after five failed lists in a row; then only lists and their logins a
       operation,
     });
   }
-  for (const operation of ["list_no_dup", "generate_access_token", "refresh_token"] as const) {
+  for (const operation of [
+    "list_no_dup",
+    "generate_access_token",
+    "exchange_identity_token",
+    "refresh_token",
+  ] as const) {
     expect(world.rejection(operation)).toBeUndefined();
   }
 });

@@ -13,6 +13,7 @@ const MIN_RETRY_MS = 1_000;
 const CENTRAL: ReadonlySet<Operation> = new Set([
   "list_no_dup",
   "generate_access_token",
+  "exchange_identity_token",
   "refresh_token",
 ]);
 

@@ -52,6 +52,21 @@ test.each<[Operation, number, unknown, object]>([
   ["refresh_token", 401, named("invalid_refresh_token"), { kind: "auth", code: "refresh_token" }],
   ["refresh_token", 404, {}, { kind: "auth", code: "refresh_token" }],
   [
+    "exchange_identity_token",
+    401,
+    named("invalid_credentials"),
+    { kind: "auth", code: "identity" },
+  ],
+  ["exchange_identity_token", 403, {}, { kind: "auth", code: "identity" }],
+  ["exchange_identity_token", 404, named("not_found"), { kind: "permanent", code: "not_found" }],
+  ["exchange_identity_token", 404, {}, { kind: "permanent", code: "not_found" }],
+  [
+    "exchange_identity_token",
+    400,
+    named("invalid_scope"),
+    { kind: "permanent", code: "invalid_scope" },
+  ],
+  [
     "refresh_token",
     404,
     "<html>canary</html>",

@@ -59,6 +59,7 @@ function errorCode(body: unknown): ErrorCode | undefined {
 /** The credentials that a vault rejects with a login or a refresh; other operations have a token. */
 const loginErrors: Partial<Record<Operation, AuthError["code"]>> = {
   generate_access_token: "credentials",
+  exchange_identity_token: "identity",
   refresh_token: "refresh_token",
 };
 
@@ -79,7 +80,10 @@ function authError(
   if (code === "email_mismatch") return new AuthError(operation, "email_mismatch");
   if (status === 401 || rejections.has(code))
     return new AuthError(operation, loginErrors[operation] ?? "token");
-  const login = code === undefined && unnamedRejections.has(status) && loginErrors[operation];
+  // A vault without this operation has not judged the identity.
+  const isUnknown = operation === "exchange_identity_token" && status === 404;
+  const login =
+    code === undefined && !isUnknown && unnamedRejections.has(status) && loginErrors[operation];
   return login ? new AuthError(operation, login) : undefined;
 }
 

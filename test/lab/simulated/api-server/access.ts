@@ -10,7 +10,7 @@ export interface Access {
   /** `ALL_NAMESPACES` for a list or watch of all of them. */
   readonly namespace: string | undefined;
   readonly name: string | undefined;
-  readonly subresource: "status" | undefined;
+  readonly subresource: "status" | "token" | undefined;
 }
 
 /** The sender of a request, and the manager of the fields that it writes. */

@@ -18,7 +18,11 @@ import {
   keyOf,
   type ObjectRef,
   type ResourceDescriptor,
+  SERVICE_ACCOUNTS,
 } from "../../../../src/operator/kube/resource.ts";
+import type { Redacted } from "../../../../src/lib/redacted.ts";
+import type { TokenRequest } from "../../../../src/operator/kube/client/token-request.ts";
+import { issueToken } from "./service-account-tokens.ts";
 import type { Caller, Verb } from "./access.ts";
 import { managersIn } from "./field-ownership.ts";
 import { resourceKey } from "./resource-rules.ts";
@@ -62,6 +66,9 @@ export interface ApiClientOptions extends Partial<Caller> {
 const PAGE_SIZE = 500;
 /** Time for one request in milliseconds. */
 const TIMEOUT_MS = 30_000;
+
+/** Names the requests for tokens in errors and to the network; nothing is stored. */
+const SERVICE_ACCOUNT_TOKENS = { ...SERVICE_ACCOUNTS, plural: "serviceaccounts/token" };
 
 /** The in-memory implementation of `KubeApi`: a client of an `InMemoryApiServer`. */
 export class ApiClient implements FencedKubeApi {
@@ -206,6 +213,16 @@ export class ApiClient implements FencedKubeApi {
   delete(resource: ResourceDescriptor, ref: StateRef, signal: AbortSignal): Promise<void> {
     return this.#write("delete", "delete", resource, ref, signal, () =>
       this.#server.delete(resource, ref, {}, this.#caller),
+    );
+  }
+
+  requestToken(
+    serviceAccount: ObjectRef,
+    request: TokenRequest,
+    signal: AbortSignal,
+  ): Promise<Redacted<string>> {
+    return this.#write("create", "create", SERVICE_ACCOUNT_TOKENS, serviceAccount, signal, () =>
+      issueToken(this.#server, serviceAccount, request, this.#caller),
     );
   }
 

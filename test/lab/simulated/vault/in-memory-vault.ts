@@ -44,6 +44,8 @@ interface CachedList {
  * version.
  */
 export class InMemoryVault {
+  /** Audience of the tokens of ServiceAccounts; `undefined`: there is no such operation. */
+  audience: string | undefined;
   readonly #clock: Clock;
   readonly #accounts: VaultAccounts;
   readonly #content: VaultContent;
@@ -63,6 +65,12 @@ export class InMemoryVault {
   /** Adds a user, or changes the password. */
   setPassword(email: string, password: string): void {
     this.#accounts.setPassword(email, password);
+  }
+
+  /** Lets a ServiceAccount log in to an account with the scope, or not any more. */
+  setIdentity(subject: string, email: string | undefined, scope = unlimitedScope): void {
+    const identity = email === undefined ? undefined : { email, scope: formatScope(scope) };
+    this.#accounts.setIdentity(subject, identity);
   }
 
   revoke(email: string, options: { readonly refresh: boolean }): void {
@@ -121,6 +129,10 @@ export class InMemoryVault {
 
   #respond({ operation, body, token, ifNoneMatch, upload }: InMemoryRequest): InMemoryResponse {
     if (operation === "generate_access_token") return json(this.#accounts.logIn(body));
+    if (operation === "exchange_identity_token") {
+      if (this.audience === undefined) throw rejected("not_found");
+      return json(this.#accounts.exchange(body, this.audience));
+    }
     if (operation === "refresh_token") return json(this.#accounts.refresh(body));
     const caller = this.#accounts.authenticate(token, body["email"]);
     if (operation === "list_no_dup" || operation === "list_file") {

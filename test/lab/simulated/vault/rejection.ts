@@ -13,6 +13,7 @@ const statuses = {
   out_of_scope: 403,
   forbidden: 403,
   email_mismatch: 403,
+  not_found: 404,
   secret_not_found: 404,
   version_not_found: 404,
   file_not_found: 404,

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../../src/lib/clock.ts";
 import { InvalidScopeError, parseScope } from "../../../../src/protocol/parse-scope.ts";
-import type { Scope } from "../../../../src/protocol/scope.ts";
+import { isWithin, type Scope } from "../../../../src/protocol/scope.ts";
+import { claimsOf } from "../api-server/service-account-tokens.ts";
 import { rejected } from "./rejection.ts";
 
 const HOUR_MS = 3_600_000;
@@ -18,10 +19,17 @@ interface AccessToken extends Caller {
   readonly refreshToken: string;
 }
 
+/** The account of a ServiceAccount, and the scope that its tokens may have. */
+export interface Identity {
+  readonly email: string;
+  readonly scope: string;
+}
+
 /** The users of an in-memory vault and their tokens. */
 export class VaultAccounts {
   readonly #clock: Clock;
   readonly #passwords = new Map<string, string>();
+  readonly #identities = new Map<string, Identity>();
   readonly #tokens = new Map<string, AccessToken>();
   /** Time until which each refresh token is valid. */
   readonly #refreshTokens = new Map<string, number>();
@@ -66,6 +74,30 @@ export class VaultAccounts {
       hours: Number(body["expiration_hours"]),
       refreshToken,
     });
+  }
+
+  /** Lets a ServiceAccount log in to an account. */
+  setIdentity(subject: string, identity: Identity | undefined): void {
+    if (identity === undefined) this.#identities.delete(subject);
+    else this.#identities.set(subject, identity);
+  }
+
+  /** Logs in with the token of a ServiceAccount for this host; see `issueToken`. */
+  exchange(body: Readonly<Record<string, unknown>>, audience: string): object {
+    const email = String(body["email"]).toLowerCase();
+    const claims = claimsOf(body["identity_token"]);
+    const identity = this.#identities.get(claims?.subject ?? "");
+    const isValid =
+      claims !== undefined &&
+      URL.parse(claims.audience)?.host === new URL(audience).host &&
+      claims.expiresAt > this.#clock.now();
+    if (!isValid || identity?.email !== email) throw rejected("invalid_credentials");
+    const { scope: scopeText = identity.scope } = body;
+    const scope = readScope(String(scopeText));
+    if (!isWithin(scope, readScope(identity.scope))) throw rejected("invalid_scope");
+    const refreshToken = this.#next("refresh");
+    const hours = Math.min(Number(body["expiration_hours"]), 24);
+    return this.#issue({ email, scope, scopeText: String(scopeText), hours, refreshToken });
   }
 
   refresh(body: Readonly<Record<string, unknown>>): object {
