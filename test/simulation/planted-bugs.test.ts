@@ -12,15 +12,15 @@ const STEPS = 50_000;
  * looks for all.
  */
 const firstEpisodes: Readonly<Record<string, number>> = {
-  "writes without a fence": 28,
+  "writes without a fence": 9,
   "404 read as an empty list": 1,
   "writes without a check of the owner": 4,
-  "a restart within the quiet window": 15,
-  "a changed content without a restart": 0,
-  "no wake-up after a change in the vault": 0,
+  "a restart within the quiet window": 30,
+  "a changed content without a restart": 1,
+  "no wake-up after a change in the vault": 2,
   "no wake-up after a change of the connection": 2,
   "a deadline of another connection": 6,
-  "a merge without the version that was read": 8,
+  "a merge without the version that was read": 13,
   "a changed policy without a release": 8,
   "a held list for a forced sync": 5,
   "a watch of all namespaces with --namespaces": 1,
