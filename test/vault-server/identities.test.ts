@@ -289,6 +289,20 @@ describe("the keys of an issuer", () => {
     expect((await exchange(await tokenOf())).status).toBe(200);
   });
 
+  test("that no server can read at its start are an error", async () => {
+    for (const [file, reason] of [
+      [directory.join("missing.json"), "no such file"],
+      [log, "expected a JWKS"],
+    ] as const) {
+      const issuers = ["--identity-issuers", `${ISSUER}=${file}`];
+      const flags = ["--dev", ...issuers, "--identity-audiences", AUDIENCE];
+      const { code, stderr } = await VaultsyncProcess.run(["vault", "serve", ...flags]);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`--identity-issuers: cannot read the keys of ${ISSUER}`);
+      expect(stderr).toContain(reason);
+    }
+  });
+
   test("that cannot be read make the server respond with 503, until they can", async () => {
     await add();
     await vault[Symbol.asyncDispose]();

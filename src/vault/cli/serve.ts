@@ -8,6 +8,7 @@ import {
   type VaultServer,
   type VaultServerOptions,
 } from "../server/vault-server.ts";
+import { isUrl, readKeySet } from "../server/identities/issuer-keys.ts";
 import { auditError, auditOptions, type AuditFlags } from "./audit-options.ts";
 import { isLoopback } from "../../lib/loopback.ts";
 import type { ListenAddress } from "../../command-line/options.ts";
@@ -120,11 +121,24 @@ function limitOptions({
   };
 }
 
+/** Returns the error of a file of keys that cannot be read, or `undefined`. */
+async function keyFileError({ identityIssuers = [] }: IdentityFlags): Promise<string | undefined> {
+  for (const { issuer, keys } of identityIssuers.filter((one) => !isUrl(one.keys))) {
+    try {
+      await readKeySet(keys);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      return `--identity-issuers: cannot read the keys of ${issuer}: ${reason}`;
+    }
+  }
+  return undefined;
+}
+
 async function serverOptions(
   flags: VaultServeFlags,
   command: Command,
 ): Promise<VaultServerOptions> {
-  const error = flagError(flags);
+  const error = flagError(flags) ?? (await keyFileError(flags));
   if (error !== undefined) return command.error(`error: ${error}`);
   const masterKey = masterKeys(flags);
   if (!masterKey && flags.dev !== true) {

@@ -33,7 +33,8 @@ async function fetchText(url: string): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-const isUrl = (source: string): boolean => /^https?:\/\//u.test(source);
+/** Reports whether keys are read from a URL, not from a file. */
+export const isUrl = (source: string): boolean => /^https?:\/\//u.test(source);
 
 /** Reports whether a value is a set of keys, of at least one. */
 function isKeySet(value: unknown): value is JSONWebKeySet {
