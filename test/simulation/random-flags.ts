@@ -14,6 +14,8 @@ export const UNSIMULATED_FLAGS: Readonly<Record<string, string>> = {
   vaultProxy: "the simulated transport opens no connections",
   vaultNoProxy: "as vaultProxy",
   "vaultNoProxy[]": "as vaultProxy",
+  tokenAudiences: "the simulated connections name no audience",
+  "tokenAudiences[]": "as tokenAudiences",
 };
 
 const NAMESPACES_FILE = "/etc/vaultsync/namespaces";

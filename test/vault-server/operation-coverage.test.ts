@@ -8,13 +8,13 @@ import { operationPath, sessionOperationPath } from "../../src/protocol/operatio
  */
 const notCounted = ["operation-coverage.test.ts", "api-description.test.ts"];
 
-/** Source text of every test of a running vault server, by file name. */
+/** Source text of every test of a running vault server, by path. */
 const sources = new Map<string, string>();
 for (const folder of ["../vault-server/", "../contract/"]) {
   const directory = new URL(folder, import.meta.url);
   for (const name of await readdir(directory)) {
     if (name.endsWith(".test.ts") && !notCounted.includes(name))
-      sources.set(name, await readFile(new URL(name, directory), "utf8"));
+      sources.set(folder + name, await readFile(new URL(name, directory), "utf8"));
   }
 }
 

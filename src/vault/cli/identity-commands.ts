@@ -46,7 +46,8 @@ scope, and ends its tokens.
 Examples:
   vaultsync vault identity add shop@example.com \\
     --issuer https://kubernetes.default.svc.cluster.local \\
-    --service-account shop/vaultsync --data vault.db --master-key-file master.key
+    --service-account shop/vaultsync \\
+    --data vault.db --master-key-file master.key
   vaultsync vault identity remove \\
     --issuer https://kubernetes.default.svc.cluster.local \\
     --service-account shop/vaultsync --data vault.db`;
@@ -63,7 +64,12 @@ export function addIdentityCommands(vault: Command): void {
       .argument("<email>", "email of the account"),
   );
   addMasterKeyOptions(add, "file with the master key of the data: it authenticates identities")
-    .option("--scope <scope>", "what the tokens may reach at most", UNLIMITED)
+    .addOption(
+      new Option("--scope <scope>", "what the tokens may reach at most").default(
+        UNLIMITED,
+        "every secret",
+      ),
+    )
     .addHelpText("after", HELP)
     .action(async (email: string, flags: AddIdentityFlags, command: Command) =>
       (await import("./identity.ts")).addIdentity(email, flags, command),
