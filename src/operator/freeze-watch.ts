@@ -44,7 +44,9 @@ export class FreezeWatch implements RequestProblems {
   }
 
   failed(request: object, subject: RequestSubject, error: unknown): void {
-    this.#problems?.failed(request, subject, error);
+    // Of the operator's own namespace, which it need not serve.
+    const { resource, namespace: ownNamespace } = subject;
+    this.#problems?.failed(request, { resource, ownNamespace }, error);
     if (isDenied(subject, error)) this.#denied.resolve();
   }
 

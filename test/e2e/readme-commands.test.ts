@@ -86,10 +86,14 @@ const section = (heading: string): PageCommand[] =>
   commands.filter((each) => each.heading === heading && isRun(each));
 
 describe("README.md", () => {
-  test("the end-to-end demo passes", { timeout: 300_000 }, async () => {
-    await using demo = start(section("Quick start")[0]?.command ?? "");
-    await demo.succeed();
-    expect(demo.output).toContain("All steps passed.");
+  test("the demos without and with a cluster pass", { timeout: 300_000 }, async () => {
+    const [local, whole] = section("Quick start").map(({ command }) => command);
+    await using first = start(local ?? "");
+    await first.succeed();
+    expect(first.output).toContain("without a cluster.");
+    await using second = start(whole ?? "");
+    await second.succeed();
+    expect(second.output).toContain("All steps passed.");
   });
 
   test("the manual setup ends with synced resources", async () => {
@@ -147,6 +151,6 @@ describe("README.md", () => {
     expect(
       notRun.filter(([pattern]) => !commands.some(({ command }) => pattern.test(command))),
     ).toEqual([]);
-    expect(section("Quick start")).toHaveLength(1);
+    expect(section("Quick start")).toHaveLength(2);
   });
 });
