@@ -44,7 +44,7 @@ export class FreezeWatch implements RequestProblems {
   }
 
   failed(request: object, subject: RequestSubject, error: unknown): void {
-    // Of the operator's own namespace, which it need not serve.
+    // The operator need not serve its own namespace.
     const { resource, namespace: ownNamespace } = subject;
     this.#problems?.failed(request, { resource, ownNamespace }, error);
     if (isDenied(subject, error)) this.#denied.resolve();
