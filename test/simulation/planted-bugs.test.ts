@@ -18,7 +18,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "a restart within the quiet window": 30,
   "a changed content without a restart": 1,
   "no wake-up after a change in the vault": 2,
-  "no wake-up after a change of the connection": 11,
+  "no wake-up after a change of the connection": 2,
   "a deadline of another connection": 6,
   "a merge without the version that was read": 13,
   "a changed policy without a release": 65,

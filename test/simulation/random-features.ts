@@ -44,7 +44,7 @@ export type Feature = (typeof FREQUENT)[number] | (typeof RARE)[number];
  * episode with some.
  */
 const PLAIN_SHARE = 0.3;
-const MAX_RARE = 16;
+const MAX_RARE = 15;
 
 /** Draws from a list. */
 export class Draw {

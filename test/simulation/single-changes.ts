@@ -59,7 +59,6 @@ export class SingleChanges {
     ["hold", () => this.#held()],
     ["freeze", () => this.#frozen()],
     ["updates", () => this.#awaited()],
-    ["updates", () => this.#timed()],
     ["forceSync", () => this.#failedList()],
   ];
 
@@ -277,25 +276,6 @@ export class SingleChanges {
       { type: "advance", ms: 120_000 },
       ...(this.#draw.below(0.5) ? [approve(true)] : []),
       { type: "settle" },
-    ];
-  }
-
-  /** New versions wait for a window, most of the time. */
-  #timed(): Command[] {
-    const scene = this.#scene();
-    const windows = [{ schedule: "0,30 * * * *", duration: "5m" }];
-    const change = (): Command[] => [
-      this.#write(scene, this.#draw.pick([STEADY, OTHER])),
-      { type: "advance", ms: 150_000 + Math.floor(this.#draw.random() * 120_000) },
-    ];
-    return [
-      this.#write(scene, OTHER),
-      ...this.#synced(scene, { ...data(STEADY, OTHER), updates: { windows } }),
-      { type: "advance", ms: 120_000 },
-      ...change(),
-      ...change(),
-      ...change(),
-      ...(this.#draw.below(0.5) ? [{ type: "settle" } as const] : []),
     ];
   }
 
