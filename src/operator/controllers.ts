@@ -28,7 +28,7 @@ import { Freezes, type NamespaceFacts } from "./controllers/sync/freezes.ts";
 import { type SyncedObjects, Syncs, type SyncsOptions } from "./controllers/sync/syncs.ts";
 import { joinedView } from "./kube/cache/joined-view.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
-import type { WrittenFreeze } from "./sync/freeze.ts";
+import type { Freeze } from "./sync/freeze.ts";
 import type { QueueLimits } from "./runtime/queue-limits.ts";
 import type { WorkQueue } from "./runtime/work-queue.ts";
 import type { WorkloadKind } from "./api/rollout-restart.ts";
@@ -47,7 +47,7 @@ export interface WatchedObjects extends SyncedObjects {
   /** The namespaces by name. */
   readonly namespaces?: Watched<NamespaceFacts> | undefined;
   /** The ConfigMaps of freezes in the operator's namespace. */
-  readonly freezes: Watched<WrittenFreeze>;
+  readonly freezes: Watched<Freeze>;
   readonly pushes: Watched<KubeObject>;
   /** Versions of the credentials Secrets. */
   readonly credentials: Watched<string | undefined>;

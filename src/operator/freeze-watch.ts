@@ -2,10 +2,10 @@ import type { Watched } from "./kube/cache/filtered-view.ts";
 import type { Reflector, ReflectorOptions } from "./kube/cache/reflector.ts";
 import { isDenied, type RequestProblems, type RequestSubject } from "./kube/request-problems.ts";
 import { createFreezeWatch } from "./reflectors.ts";
-import { parseFreeze, type WrittenFreeze } from "./sync/freeze.ts";
+import type { Freeze } from "./sync/freeze.ts";
 
 type FreezeWatchOptions = Pick<
-  ReflectorOptions<WrittenFreeze>,
+  ReflectorOptions<Freeze>,
   "api" | "namespace" | "relistMs" | "clock" | "random" | "logger" | "problems"
 >;
 
@@ -14,7 +14,7 @@ type FreezeWatchOptions = Pick<
  * there is one. If it denies the list, that is reported, and there is none.
  */
 export class FreezeWatch implements RequestProblems {
-  readonly #reflector: Reflector<WrittenFreeze>;
+  readonly #reflector: Reflector<Freeze>;
   readonly #problems: RequestProblems | undefined;
   readonly #denied = Promise.withResolvers<void>();
 
@@ -23,13 +23,13 @@ export class FreezeWatch implements RequestProblems {
     this.#problems = problems;
     this.#reflector = createFreezeWatch({ ...options, problems: this });
     this.#reflector.onChange((change) => {
-      const freeze = change.type === "deleted" ? undefined : parseFreeze(change.now);
-      if (freeze?.problem !== undefined)
-        logger.warn({ reason: freeze.problem }, "freeze cannot be parsed, freezing everything");
+      const problem = change.type === "deleted" ? undefined : change.now.problem;
+      if (problem !== undefined)
+        logger.warn({ reason: problem }, "freeze cannot be parsed, freezing everything");
     });
   }
 
-  get watched(): Watched<WrittenFreeze> {
+  get watched(): Watched<Freeze> {
     return this.#reflector;
   }
 

@@ -27,7 +27,7 @@ import { NamespaceWatches } from "./kube/cache/namespace-watches.ts";
 import { ReadObjects } from "./kube/cache/read-objects.ts";
 import type { RequestProblems } from "./kube/request-problems.ts";
 import { CONFIG_MAPS, type KubeObject, NAMESPACES, SECRETS } from "./kube/resource.ts";
-import type { WrittenFreeze } from "./sync/freeze.ts";
+import type { Freeze } from "./sync/freeze.ts";
 import type { TargetMetadata } from "./sync/target.ts";
 
 export interface ReflectorsOptions {
@@ -137,8 +137,8 @@ export function createReflectors(options: ReflectorsOptions) {
 
 /** Returns the watch of the ConfigMap of a freeze. It is in the operator's namespace. */
 export const createFreezeWatch = (
-  options: Omit<ReflectorOptions<WrittenFreeze>, "resource" | "project">,
-): Reflector<WrittenFreeze> =>
+  options: Omit<ReflectorOptions<Freeze>, "resource" | "project">,
+): Reflector<Freeze> =>
   new Reflector({
     ...options,
     resource: CONFIG_MAPS,

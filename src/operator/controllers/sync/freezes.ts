@@ -4,26 +4,20 @@ import type { Labels } from "../../api/namespace-selector.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { writtenAt } from "../../kube/written-at.ts";
-import {
-  type Freeze,
-  frozenBy,
-  parseFreeze,
-  parseFreezeUntil,
-  type WrittenFreeze,
-} from "../../sync/freeze.ts";
+import { type Freeze, frozenBy, parseFreeze, parseFreezeUntil } from "../../sync/freeze.ts";
 
 /** The facts about a namespace that resources depend on. */
 export interface NamespaceFacts {
   readonly labels: Labels;
   /** Its annotation vaultsync.dev/freeze-until. */
-  readonly freeze?: WrittenFreeze | undefined;
+  readonly freeze?: Freeze | undefined;
 }
 
-/** Returns what a freeze of all namespaces has, from its ConfigMap. */
-export function freezeIn({ metadata, data }: KubeObject): WrittenFreeze {
+/** Returns the freeze of all or some namespaces, from its ConfigMap. */
+export function freezeIn({ metadata, data }: KubeObject): Freeze {
   const entries = Object.entries(isObject(data) ? data : {});
   const values = Object.fromEntries(entries.map(([key, value]) => [key, String(value)]));
-  return { values, writtenAt: writtenAt(metadata) };
+  return parseFreeze({ values, writtenAt: writtenAt(metadata) });
 }
 
 /** Returns the labels of a namespace, and its freeze. */
@@ -31,15 +25,13 @@ export function namespaceFacts({ metadata }: KubeObject): NamespaceFacts {
   const { labels = {}, annotations = {} } = metadata;
   const until = annotations[FREEZE_ANNOTATION];
   if (until === undefined) return { labels };
-  return {
-    labels,
-    freeze: { values: { until }, writtenAt: writtenAt(metadata, FREEZE_ANNOTATION) },
-  };
+  const written = { values: { until }, writtenAt: writtenAt(metadata, FREEZE_ANNOTATION) };
+  return { labels, freeze: parseFreezeUntil(written) };
 }
 
 export interface FreezesOptions {
   /** The ConfigMaps of freezes in the operator's namespace. */
-  readonly configMaps: Pick<ReadonlyStore<WrittenFreeze>, "get">;
+  readonly configMaps: Pick<ReadonlyStore<Freeze>, "get">;
   /** The operator's namespace. */
   readonly namespace: string;
   /** The namespaces by name; `undefined` if the operator may not read them. */
@@ -59,10 +51,6 @@ export class Freezes {
     const { configMaps, namespace: own, namespaces } = this.#options;
     const all = configMaps.get(`${own}/${FREEZE_CONFIG_MAP}`);
     const facts = namespaces?.get(namespace);
-    const freezes = [
-      ...(all === undefined ? [] : [parseFreeze(all)]),
-      ...(facts?.freeze === undefined ? [] : [parseFreezeUntil(facts.freeze)]),
-    ];
-    return frozenBy(freezes, facts?.labels, now);
+    return frozenBy([all ?? [], facts?.freeze ?? []].flat(), facts?.labels, now);
   }
 }
