@@ -7,6 +7,9 @@ export interface ResourceName {
   readonly name: string;
 }
 
+/** Returns a resource as messages name it: `vaultsecret/db`. */
+export const idOf = ({ kind, name }: ResourceName): string => `${kind.singular}/${name}`;
+
 /** Parses `NAME`, a VaultSecret, or `KIND/NAME`, of one of these kinds. @throws InvalidArgumentError */
 export function nameOf(text: string, kinds: readonly Kind[]): ResourceName {
   const [first = "", second, ...more] = text.split("/");

@@ -1,16 +1,12 @@
 import { systemClock } from "../../lib/clock.ts";
 import { formatTable } from "../../command-line/table.ts";
-import { vaultFileKind } from "../api/kinds.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
-import { isKubeError } from "../kube/kube-error.ts";
-import type { KubeObject } from "../kube/resource.ts";
-import { parseFile } from "../sync/parse-file.ts";
-import { parseSecret } from "../sync/parse-secret.ts";
 import type { SyncResource } from "../sync/sync-resource.ts";
 import { type Cluster, withClusterUntilStopped } from "./cluster.ts";
 import type { ClusterFlags } from "./options.ts";
-import type { ResourceName } from "./resource-name.ts";
-import { type ItemState, resourceState } from "./status/resource-state.ts";
+import { followingItems, parsedResource, readResource } from "./read-resource.ts";
+import { idOf, type ResourceName } from "./resource-name.ts";
+import type { ItemState } from "./status/resource-state.ts";
 import { printStates, syncOne } from "./sync.ts";
 
 /** Flags of `vaultsync rollback`. */
@@ -33,16 +29,6 @@ interface Change {
   readonly source: string;
   readonly from: number;
   readonly to: number;
-}
-
-const idOf = ({ kind, name }: ResourceName): string => `${kind.singular}/${name}`;
-
-/** Returns the items of a status that follow the latest version: others are pinned by the spec. */
-function following(items: readonly ItemState[], resource: SyncResource): ItemState[] {
-  const pinned = new Set(
-    resource.items.flatMap(({ id, version }) => (version === "latest" ? [] : [id])),
-  );
-  return items.filter(({ key }) => !pinned.has(key));
 }
 
 /**
@@ -86,30 +72,15 @@ function holdOf(resource: SyncResource, changes: readonly Change[], reason = "")
   return JSON.stringify({ versions, ...(reason !== "" && { reason }), at });
 }
 
-async function read(
-  { api, namespace }: Cluster,
-  name: ResourceName,
-  signal: AbortSignal,
-): Promise<{ readonly object: KubeObject; readonly resource: SyncResource }> {
-  try {
-    const object = await api.get(name.kind, { namespace, name: name.name }, signal);
-    const { resource } = (name.kind === vaultFileKind ? parseFile : parseSecret)(object);
-    return { object, resource };
-  } catch (error) {
-    throw isKubeError(error, "NotFound")
-      ? new Error(`no ${idOf(name)} in namespace ${namespace}`)
-      : error;
-  }
-}
-
 async function rollBack(
   cluster: Cluster,
   name: ResourceName,
   flags: RollbackFlags,
   signal: AbortSignal,
 ): Promise<void> {
-  const { object, resource } = await read(cluster, name, signal);
-  const changes = rollbackChanges(following(resourceState(object).items, resource), flags);
+  const object = await readResource(cluster, name, signal);
+  const resource = parsedResource(name, object);
+  const changes = rollbackChanges(followingItems(object, resource), flags);
   const header = ["KEY", "ENTRY", "FROM", "TO"];
   const rows = changes.map(({ key, source, from, to }) => [key, source, `${from}`, `${to}`]);
   process.stdout.write(`${formatTable(header, rows)}\n`);
@@ -135,7 +106,7 @@ async function endHold(
   flags: ResumeFlags,
   signal: AbortSignal,
 ): Promise<void> {
-  const { object } = await read(cluster, name, signal);
+  const object = await readResource(cluster, name, signal);
   if (object.metadata.annotations?.[HOLD_ANNOTATION] === undefined)
     process.stderr.write(`${idOf(name)} is not held\n`);
   printStates([await syncOne(cluster, name, flags.timeout, signal, { [HOLD_ANNOTATION]: null })]);

@@ -7,7 +7,7 @@ import type { KubeObject } from "../kube/resource.ts";
 import { annotate, type AnnotationChanges } from "./annotate.ts";
 import { type Cluster, withClusterUntilStopped } from "./cluster.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
-import type { ResourceName } from "./resource-name.ts";
+import { idOf, type ResourceName } from "./resource-name.ts";
 import { type ResourceState, resourceState } from "./status/resource-state.ts";
 import { isReady, problemLines, resourceTable } from "./status/status-tables.ts";
 
@@ -34,7 +34,7 @@ export async function syncOne(
   changes: AnnotationChanges = {},
 ): Promise<ResourceState> {
   const ref = { namespace, name };
-  const id = `${kind.singular}/${name}`;
+  const id = idOf({ kind, name });
   const request = `${new Date(systemClock.now()).toISOString()} ${randomUUID()}`;
   const expired = systemClock.monotonic() + timeout * 1_000;
   try {

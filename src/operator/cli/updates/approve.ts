@@ -3,15 +3,12 @@ import type { FormatFlags } from "../../../command-line/options.ts";
 import { formatTable } from "../../../command-line/table.ts";
 import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
 import { APPROVE_ANNOTATION } from "../../api/names.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { parseFile } from "../../sync/parse-file.ts";
-import { parseSecret } from "../../sync/parse-secret.ts";
 import { readStatus } from "../../sync/sync-status.ts";
 import { type Cluster, listAll, withClusterUntilStopped } from "../cluster.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
-import type { ResourceName } from "../resource-name.ts";
-import { resourceState } from "../status/resource-state.ts";
+import { followingItems, parsedResource, readResource } from "../read-resource.ts";
+import { idOf, type ResourceName } from "../resource-name.ts";
 import { syncOne } from "../sync.ts";
 
 /** Flags of `vaultsync approve`. */
@@ -36,8 +33,6 @@ interface Awaiting {
   readonly updates: readonly Update[];
 }
 
-const idOf = ({ kind, name }: ResourceName): string => `${kind.singular}/${name}`;
-
 const digestOf = ({ kind, status }: KubeObject): string | undefined =>
   readStatus(kind === vaultFileKind.kind ? "VaultFile" : "VaultSecret", status).approvalDigest;
 
@@ -45,12 +40,10 @@ const digestOf = ({ kind, status }: KubeObject): string | undefined =>
 export function awaitingOf(name: ResourceName, object: KubeObject): Awaiting | undefined {
   const digest = digestOf(object);
   if (digest === undefined) return undefined;
-  const { resource } = (name.kind === vaultFileKind ? parseFile : parseSecret)(object);
-  const pinned = resource.items.flatMap(({ id, version }) => (version === "latest" ? [] : [id]));
-  const updates = resourceState(object).items.flatMap(({ key, source, version: from, latest }) => {
-    const isOther = latest !== undefined && latest > (from ?? 0) && !pinned.includes(key);
-    return isOther ? [{ key, source, from, to: latest }] : [];
-  });
+  const items = followingItems(object, parsedResource(name, object));
+  const updates = items.flatMap(({ key, source, version: from, latest: to }) =>
+    to !== undefined && to > (from ?? 0) ? [{ key, source, from, to }] : [],
+  );
   return { name, digest, updates };
 }
 
@@ -60,7 +53,6 @@ async function find(
   { all = false }: ApproveFlags,
   signal: AbortSignal,
 ): Promise<Awaiting[]> {
-  const { api, namespace } = cluster;
   if (all === names.length > 0) throw new Error("name the resources to approve, or set --all");
   if (all) {
     const kinds = [vaultSecretKind, vaultFileKind];
@@ -75,16 +67,9 @@ async function find(
   }
   const found = await Promise.all(
     names.map(async (name) => {
-      try {
-        const object = await api.get(name.kind, { namespace, name: name.name }, signal);
-        const awaiting = awaitingOf(name, object);
-        if (awaiting === undefined) process.stderr.write(`${idOf(name)} waits for no approval\n`);
-        return awaiting ?? [];
-      } catch (error) {
-        throw isKubeError(error, "NotFound")
-          ? new Error(`no ${idOf(name)} in namespace ${namespace}`)
-          : error;
-      }
+      const awaiting = awaitingOf(name, await readResource(cluster, name, signal));
+      if (awaiting === undefined) process.stderr.write(`${idOf(name)} waits for no approval\n`);
+      return awaiting ?? [];
     }),
   );
   return found.flat();
@@ -120,8 +105,7 @@ async function approveAll(
   if (flags.dryRun === true) return;
   for (const { name, digest } of awaiting) {
     await syncOne(cluster, name, flags.timeout, signal, { [APPROVE_ANNOTATION]: digest });
-    const ref = { namespace: cluster.namespace, name: name.name };
-    if (digestOf(await cluster.api.get(name.kind, ref, signal)) === undefined) continue;
+    if (digestOf(await readResource(cluster, name, signal)) === undefined) continue;
     process.stderr.write(`${idOf(name)} has newer versions now: approve them too\n`);
     process.exitCode = NOT_READY;
   }
