@@ -1,10 +1,8 @@
 import { findCondition } from "../api/conditions.ts";
 import type { ConnectionStatus } from "../api/vault-connection.ts";
+import { OVERDUE_MS } from "../sync/attempt-status.ts";
 import type { Connection } from "../vault-client/connection.ts";
 import { AuthError } from "../vault-client/vault-error.ts";
-
-/** Time in milliseconds within which the credentials of a new connection appear, or it fails. */
-const CREDENTIALS_MS = 5 * 60_000;
 
 /** An open connection, and how long this process has had it open with this spec. */
 export interface WaitingConnection {
@@ -31,5 +29,5 @@ export function credentialsDueInMs(
     ready?.observedGeneration === generation &&
     (ready.status === "True" || findCondition(conditions, "Stalled") !== undefined);
   if (isKnown || connection.snapshot !== undefined) return 0;
-  return Math.max(0, CREDENTIALS_MS - openMs);
+  return Math.max(0, OVERDUE_MS - openMs);
 }

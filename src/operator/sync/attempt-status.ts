@@ -26,6 +26,9 @@ export interface Attempt extends Partial<Pick<Report, "reconciling" | "stale">> 
   readonly now: number;
 }
 
+/** Time in milliseconds within which a resource reaches something, or fails: it is overdue then. */
+export const OVERDUE_MS = 5 * 60_000;
+
 /** Types of the conditions about items. */
 const ITEM_TYPES: readonly ConditionType[] = ["UpdateAvailable", "Held", "ExpiringSoon"];
 

@@ -11,7 +11,7 @@ import {
 import { defined } from "../lib/defined.ts";
 import { itemConditions } from "./item-conditions.ts";
 import { formatTimestamp } from "./timestamp.ts";
-import { attemptStatus } from "./attempt-status.ts";
+import { attemptStatus, OVERDUE_MS } from "./attempt-status.ts";
 import { isDropped } from "./decide.ts";
 import type { Report } from "./report.ts";
 import { type Candidate, deadlineOf, type Resolution } from "./resolution.ts";
@@ -285,9 +285,6 @@ export function isVerifiedBy(
   return isCurrent && status.target?.digest !== undefined;
 }
 
-/** Time in milliseconds within which a resource gets its first target, or fails. */
-const FIRST_TARGET_MS = 5 * 60_000;
-
 /** Reports whether a resource had a target that was in sync. */
 export const hadTarget = ({ target }: SyncStatus): boolean => target?.digest !== undefined;
 
@@ -304,7 +301,7 @@ export function firstTargetDueInMs(
 ): number {
   const stalled = findCondition(conditions, "Stalled")?.reason ?? "";
   const isShown = observedGeneration === generation && isReason(stalled) && !isStalled(stalled);
-  return isShown ? 0 : Math.max(0, FIRST_TARGET_MS - waitedMs);
+  return isShown ? 0 : Math.max(0, OVERDUE_MS - waitedMs);
 }
 
 /**

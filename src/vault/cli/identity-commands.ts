@@ -1,11 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { formatScope } from "../../protocol/format-scope.ts";
+import { unlimitedScope } from "../../protocol/scope.ts";
 import { dataOption } from "./data-option.ts";
 import type { AddIdentityFlags, IdentityRefFlags } from "./identity.ts";
 import { addMasterKeyOptions } from "./master-key-options.ts";
 import type { DataFlags } from "./user.ts";
-
-const UNLIMITED =
-  "cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:*";
 
 /** Returns the subject of a ServiceAccount. @throws InvalidArgumentError */
 export function subjectOfServiceAccount(text: string): string {
@@ -66,7 +65,7 @@ export function addIdentityCommands(vault: Command): void {
   addMasterKeyOptions(add, "file with the master key of the data: it authenticates identities")
     .addOption(
       new Option("--scope <scope>", "what the tokens may reach at most").default(
-        UNLIMITED,
+        formatScope(unlimitedScope),
         "every secret",
       ),
     )

@@ -117,12 +117,9 @@ export class ConnectionReconciler {
     connections.pruneRemovals(key);
     // The patch changed the object: its watch event requeues the connection.
     if (await this.#confirmRemovals(key, object, signal)) return { outcome: "done" };
-    const credentialsDueMs = this.#credentialsDueInMs(key, object);
+    const dueInMs = this.#credentialsDueInMs(key, object);
     const notReady = (await this.#writeStatus(key, object, problem, signal)) === "False";
-    const atMostMs = Math.min(
-      this.#reloadMs(key, problem),
-      credentialsDueMs === 0 ? Infinity : credentialsDueMs,
-    );
+    const atMostMs = Math.min(this.#reloadMs(key, problem), dueInMs);
     return {
       outcome: "done",
       notReady,
@@ -137,7 +134,10 @@ export class ConnectionReconciler {
     return isHealthy ? CA_RELOAD_MS.healthy : CA_RELOAD_MS.failing;
   }
 
-  /** Returns the time in milliseconds after which a connection without credentials is Stalled. */
+  /**
+   * Returns the time in milliseconds after which a connection without credentials becomes Stalled;
+   * Infinity if it is, or has them.
+   */
   #credentialsDueInMs(key: string, object: KubeObject): number {
     const { connections } = this.#options;
     const connection = connections.client(key);
@@ -145,7 +145,7 @@ export class ConnectionReconciler {
     const { generation = 0 } = object.metadata;
     const openMs = connections.openMs(key);
     const before = this.#status(key, object);
-    return credentialsDueInMs(before, { connection, generation, openMs }) ?? Infinity;
+    return credentialsDueInMs(before, { connection, generation, openMs }) || Infinity;
   }
 
   /**

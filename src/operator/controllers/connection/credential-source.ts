@@ -12,17 +12,7 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { isToken } from "../../vault-client/readers/read-token.ts";
 import { CredentialsError } from "../../vault-client/vault-error.ts";
 import { credentialsName } from "../../connection/connection-facts.ts";
-import { serviceAccountToken } from "./service-account-token.ts";
-
-export interface CredentialSourceOptions {
-  readonly api: KubeApi;
-  /** Namespace of the Secret or ServiceAccount. */
-  readonly namespace: string;
-  /** Audiences of tokens in addition to the address of the vault. */
-  readonly audiences: readonly string[];
-  /** Identifies the connection and its spec. */
-  readonly fingerprint: string;
-}
+import { type CredentialSourceOptions, serviceAccountToken } from "./service-account-token.ts";
 
 /** Returns the source of the credentials that a connection names in its namespace. */
 export function credentialSource(

@@ -9,9 +9,9 @@ import { CredentialsError, MissingCredentialsError } from "../../vault-client/va
 /** Lifetime of a requested token in seconds: the least that Kubernetes allows. */
 const LIFETIME_SECONDS = 600;
 
-export interface ServiceAccountTokenOptions {
+export interface CredentialSourceOptions {
   readonly api: KubeApi;
-  /** Namespace of the ServiceAccount. */
+  /** Namespace of the Secret or ServiceAccount. */
   readonly namespace: string;
   /** Audiences in addition to the address of the vault. */
   readonly audiences: readonly string[];
@@ -32,7 +32,7 @@ function isAllowed(audience: string, url: string, audiences: readonly string[]):
 export function serviceAccountToken(
   spec: ConnectionSpec,
   name: string,
-  { api, namespace, audiences, fingerprint }: ServiceAccountTokenOptions,
+  { api, namespace, audiences, fingerprint }: CredentialSourceOptions,
 ): IdentityTokenSource {
   const audience = audienceOf(spec);
   const ref = { namespace, name };
