@@ -106,7 +106,9 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** @throws RangeError for a zone that does not exist */
 function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const known = formats.get(timeZone);
+  // Names of zones have no case: any spelling of one has one format.
+  const id = timeZone.toLowerCase();
+  const known = formats.get(id);
   if (known !== undefined) return known;
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone,
@@ -118,7 +120,7 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
     minute: "numeric",
     second: "numeric",
   });
-  formats.set(timeZone, format);
+  formats.set(id, format);
   return format;
 }
 
