@@ -10,8 +10,8 @@ const REMOVAL_WAIT_MS = 5 * 60_000;
 
 /**
  * Returns whether the vault removed an entry that it does not list, and what becomes of the key.
- * The key of an optional item is removed on the same evidence as any other key; without a key,
- * nothing is removed.
+ * The key of an optional item is removed on the same evidence as other keys; without a key, nothing
+ * is removed.
  */
 export function resolveGone(
   resource: SyncResource,

@@ -82,9 +82,9 @@ export class TransientError extends VaultErrorBase {
 
 /**
  * The part that the vault rejected: the `credentials` at login, the `identity` of a workload, the
- * access `token` (also a fresh one), the `refresh_token`, or the email. `missing`: the credentials do not exist yet. `unusable`:
- * the credentials were not sent. `too_many_rejected`: they were not sent, because the vault rejected
- * too many others of the account.
+ * access `token` (also a fresh one), the `refresh_token`, or the email. `missing`: the credentials
+ * do not exist yet. `unusable`: the credentials were not sent. `too_many_rejected`: they were not
+ * sent, because the vault rejected too many others of the account.
  */
 export type AuthCode =
   | "credentials"

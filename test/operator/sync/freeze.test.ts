@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { OPERATOR_NAMESPACE, SHOP } from "../../lab/simulated/simulated-operator.ts";
+import { OPERATOR_NAMESPACE, SHOP, valuesOf } from "../../lab/simulated/simulated-operator.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { CONFIG_MAPS, NAMESPACES, SECRETS } from "../../../src/operator/kube/resource.ts";
 
@@ -296,8 +296,7 @@ describe("a frozen resource", () => {
     await scene.settle();
     scene.vault().lists({ name: "db", version: 2 });
     await scene.replace();
-    const value = (): string =>
-      Buffer.from(scene.target("app")?.data?.["password"] ?? "", "base64").toString();
+    const value = () => valuesOf(scene.target("app"))?.["password"];
     expect(value()).toBe("vault db@1");
     thaw(scene);
     await scene.settle();

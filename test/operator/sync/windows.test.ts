@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SHOP } from "../../lab/simulated/simulated-operator.ts";
+import { SHOP, valuesOf } from "../../lab/simulated/simulated-operator.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 
@@ -115,8 +115,7 @@ describe("a resource with windows", () => {
     await scene.settle();
     scene.vault().lists({ name: "db", version: 2 });
     await scene.replace();
-    const value = (): string =>
-      Buffer.from(scene.target("app")?.data?.["password"] ?? "", "base64").toString();
+    const value = () => valuesOf(scene.target("app"))?.["password"];
     expect(value()).toBe("vault db@1");
     await scene.settle(3 * HOUR);
     expect(value()).toBe("vault db@2");

@@ -22,7 +22,8 @@ export interface DecodedList {
  * Decodes an object of the API server. Checks only the metadata that this package uses; the caller
  * parses the rest. Sets `apiVersion` and `kind`, because items of built-in lists and metadata-only
  * responses lack them. Drops `managedFields`, because they may be larger than the rest, unless the
- * caller needs them. Equal strings are shared, except in `data`, because it may contain values of secrets.
+ * caller needs them. Equal strings are shared, except in `data`, because it may contain values of
+ * secrets.
  * @throws KubeError `Unexpected` when the metadata is missing
  */
 export function decodeObject(

@@ -15,7 +15,7 @@ export interface TokenOperationsOptions {
   readonly timeoutMs: number;
 }
 
-/** The operations that need no access token. Both throw a VaultError or the signal's reason. */
+/** The operations that need no access token. They throw a VaultError or the signal's reason. */
 export class TokenOperations {
   readonly #options: TokenOperationsOptions;
 
