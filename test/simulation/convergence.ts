@@ -219,7 +219,7 @@ function difference(world: World): string | undefined {
   for (const object of objects) {
     const expected = expectedOf(world, object, objects);
     const isGated = expected === "anything" || isAwaiting(object);
-    const wrong = isGated ? unfollowed(object) : differenceOf(world, object, expected);
+    const wrong = isGated ? undefined : differenceOf(world, object, expected);
     if (wrong !== undefined)
       return `${object.kind} ${object.metadata.namespace}/${object.metadata.name}: ${wrong}`;
   }
@@ -238,17 +238,11 @@ interface Approvable {
   readonly observedGeneration?: number;
 }
 
-/** Reports whether a resource waits for an approval, as its status says. */
-const isAwaiting = (object: KubeObject): boolean =>
-  needsApproval(object["spec"] as Spec) &&
-  ((object["status"] ?? {}) as Approvable).approvalDigest !== undefined;
-
-/** Returns that a resource waits although a user approved what it waits for. */
-function unfollowed({ status = {}, metadata }: KubeObject): string | undefined {
+/** Reports whether a resource waits for an approval that no user has given. */
+function isAwaiting({ metadata, spec, status = {} }: KubeObject): boolean {
   const { approvalDigest } = status as Approvable;
-  const isApproved =
-    approvalDigest !== undefined && metadata.annotations?.[APPROVE_ANNOTATION] === approvalDigest;
-  return isApproved ? `waits for the approval of ${approvalDigest}, which it has` : undefined;
+  const approved = metadata.annotations?.[APPROVE_ANNOTATION];
+  return needsApproval(spec as Spec) && approvalDigest !== undefined && approvalDigest !== approved;
 }
 
 function differenceOf(
