@@ -332,3 +332,33 @@ test("of two candidates exactly one is the leader at any time, and the other suc
   expect(second?.mayWrite()).toBe(true);
   await pump(lease.clock, second!.release());
 });
+
+test("a Lease that is taken while the process ends is released", async () => {
+  const lease = await LeaseServer.start();
+  lease.fault = "slow";
+  const stop = new AbortController();
+  const waiting = lease.startAcquiring("me", stop.signal).catch((error: unknown) => error);
+  // The Lease was read after 4 s; the response to the write follows after 8 s.
+  await lease.wait(7_000);
+  stop.abort(new Error("stop"));
+  await lease.wait(6_000);
+  expect(await waiting).toEqual(new Error("stop"));
+  expect(lease.writes.map(({ holderIdentity }) => holderIdentity)).toEqual(["me", ""]);
+});
+
+test("a write of the Lease without a response delays the end by 2 s", async () => {
+  const lease = await LeaseServer.start({ holderIdentity: "" });
+  const stop = new AbortController();
+  lease.fault = "slow";
+  let endedAt = 0;
+  const waiting = lease.startAcquiring("me", stop.signal).catch(() => {
+    endedAt = lease.clock.monotonic();
+  });
+  await lease.wait(5_000);
+  lease.fault = "hang";
+  const stoppedAt = lease.clock.monotonic();
+  stop.abort(new Error("stop"));
+  await lease.wait(3_000);
+  await waiting;
+  expect(endedAt - stoppedAt).toBe(2_000);
+});
