@@ -101,6 +101,12 @@ describe("resolveItem for a frozen resource", () => {
     const synced = bytes(3, { source: sourceId("other", "db", OWNER) });
     const other = { synced, sameName: false, isOfOtherVault: true };
     expect(resolve(item, [candidate(7)], other)).toMatchObject({ state: "withheld" });
+    // An owner of the other vault has no entry here.
+    const gone = { ...other, isGone: true, provenInMs: 0 };
+    expect(resolve(item, [candidate(7)], gone, { whenMissing: "Delete" })).toMatchObject({
+      state: "withheld",
+      hasBytes: true,
+    });
     const former = { synced: bytes(3, { source: sourceId(VAULT, "x", OWNER) }), sameName: false };
     expect(resolve(item, [candidate(7)], former)).toMatchObject({ state: "found", version: 7 });
     expect(resolve(found, [candidate(7)], former)).toMatchObject({ state: "withheld" });

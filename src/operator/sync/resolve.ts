@@ -111,15 +111,22 @@ function resolveWithheld(
 ): Resolution | undefined {
   if (gate === undefined || !isOfResource(gate) || isOpened(gate, resource, item, candidate))
     return undefined;
-  const { synced, isGone } = remembered;
+  const { synced } = remembered;
   const withheld = { state: "withheld", item, candidate, gate } as const;
   if (synced === undefined)
     return isAddition(item, remembered) ? { ...withheld, hasBytes: false } : undefined;
   if (hasSource(item, candidate, synced) || !isSameSource(item, remembered)) return undefined;
-  const gone = isGone === true ? resolveGone(resource, item, remembered, now) : undefined;
+  const gone = hasLostEntry(remembered) ? resolveGone(resource, item, remembered, now) : undefined;
   const isDue = gone !== undefined && "deletion" in gone && gone.deletion !== undefined;
   return isDue ? gone : { ...withheld, hasBytes: true };
 }
+
+/**
+ * Reports whether the entry of the bytes is gone from their vault. The list of another vault does
+ * not say that.
+ */
+const hasLostEntry = ({ isGone, isOfOtherVault }: Remembered): boolean =>
+  isGone === true && isOfOtherVault !== true;
 
 /** Reports whether the vault, and not the spec, would add the key of an item to a target. */
 const isAddition = (item: SyncItem, { served, hasTarget }: Remembered): boolean =>
