@@ -297,14 +297,19 @@ test("other objects are named with what to create instead; files without any are
   });
 });
 
-test("an object into which keys are merged is not handed over", async () => {
-  const { adopt } = await convert(
-    ...header,
+test("keys that several ExternalSecrets merge into one object are handed over together", async () => {
+  const spec = [
     ...store,
-    "  target: { creationPolicy: Merge }",
+    "  target: { name: shared, creationPolicy: Merge }",
     "  dataFrom: [{ extract: { key: db } }]",
-  );
-  expect(adopt).toBe("kubectl delete externalsecret db -n shop --cascade=orphan");
+  ];
+  const another = header.map((line) => line.replace("name: db", "name: cache"));
+  const { adopt } = await convert(...header, ...spec, "---", ...another, ...spec);
+  expect(adopt.split("\n").map((line) => line.trim())).toEqual([
+    "kubectl delete externalsecret db -n shop --cascade=orphan",
+    "kubectl delete externalsecret cache -n shop --cascade=orphan",
+    "kubectl annotate secret shared -n shop vaultsync.dev/adopt=VaultSecret/db,VaultSecret/cache",
+  ]);
 });
 
 test("what kubectl get prints, a List, is converted from standard input", async () => {

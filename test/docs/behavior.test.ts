@@ -295,6 +295,7 @@ interface HandedOver {
   /** The object has a key that the spec does not have. */
   readonly hasMore?: true;
   readonly confirmed?: string;
+  readonly policy?: "Merge";
   readonly before?: (given: Given) => void;
   readonly after?: (given: Given) => void;
 }
@@ -311,10 +312,17 @@ const objects: Readonly<Record<string, HandedOver>> = {
   "it has no other key, and the vault has removed all sources before": {
     before: (given) => expire(given, "a"),
   },
+  [`${MORE}, and the policy is Merge`]: { hasMore: true, policy: "Merge" },
 };
 
 /** Returns what becomes of an object of a user that is handed over. */
-async function adoption({ hasMore, confirmed, before, after }: HandedOver): Promise<string> {
+async function adoption({
+  hasMore,
+  confirmed,
+  policy,
+  before,
+  after,
+}: HandedOver): Promise<string> {
   await using scene = new SimulatedWorld();
   const given = { scene, vault: scene.addFileVault(namespace, [], {}), values: {} };
   protect(given.vault, "a");
@@ -325,7 +333,8 @@ async function adoption({ hasMore, confirmed, before, after }: HandedOver): Prom
     metadata: app,
     data,
   });
-  const spec = { connectionRef: { name: "vault" }, data: [dataOf("a")] };
+  const target = policy && { target: { creationPolicy: policy } };
+  const spec = { connectionRef: { name: "vault" }, data: [dataOf("a")], ...target };
   scene.server.create(vaultSecretKind, {
     apiVersion: "vaultsync.dev/v1alpha1",
     kind: "VaultSecret",

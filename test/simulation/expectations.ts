@@ -201,12 +201,12 @@ function outcomeOf(
       return "anything";
     // A resource keeps its keys of a former target until it has its next one.
     const others = [...merged].flatMap(([other, { keys }]) => (other === owner ? [] : keys));
-    // What another writer has set belongs to it.
+    // What another writer has set belongs to it, unless its owner hands it over.
     const isForeign = (key: string): boolean =>
       key in now &&
-      (!own.includes(key) ||
-        others.includes(key) ||
-        world.vaults.originsIn(now[key]!).length === 0);
+      (others.includes(key) ||
+        (!handsKeysOver(object, existing) &&
+          (!own.includes(key) || world.vaults.originsIn(now[key]!).length === 0)));
     if (Object.keys(content).some(isForeign)) return "anything";
     const isChanged =
       Object.entries(content).some(([key, base64]) => now[key] !== base64) ||
@@ -282,6 +282,13 @@ const isHandedOver = (
 ): boolean =>
   metadata.annotations?.[ADOPT_ANNOTATION] === `${kind}/${name}` &&
   (metadata.ownerReferences ?? []).every(({ controller }) => controller !== true);
+
+/** Reports whether the owner of an object hands keys over to a resource that merges them. */
+const handsKeysOver = (
+  { kind, metadata: { name } }: KubeObject,
+  { metadata }: KubeObject,
+): boolean =>
+  (metadata.annotations?.[ADOPT_ANNOTATION] ?? "").split(",").includes(`${kind}/${name}`);
 
 /** An adoption that would remove keys waits for the confirmation of their number. */
 function heldAdoption({ spec }: KubeObject, existing: KubeObject): readonly string[] | undefined {

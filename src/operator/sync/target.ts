@@ -88,6 +88,11 @@ export type TargetState =
        * number of keys whose removal a user confirms.
        */
       readonly adoption?: { readonly confirmed: string | undefined };
+      /**
+       * Its owner hands the keys of the spec over to the resource that merges them. The names are
+       * of further resources that get keys.
+       */
+      readonly handsOver?: readonly string[];
     };
 
 /** Returns a short digest of a JSON value. It is not keyed: do not use it for values of secrets. */
@@ -262,6 +267,10 @@ function isAdopted(resource: SyncResource, { annotations, owners }: TargetMetada
   );
 }
 
+/** Returns the resources that the owner of an object hands its keys over to, as `<kind>/<name>`. */
+const adoptersOf = ({ annotations }: TargetMetadata): string[] =>
+  annotations[ADOPT_ANNOTATION]?.split(",").map((name) => name.trim()) ?? [];
+
 /**
  * Reports whether the owners are right: under `Owner` this resource is the controller (if it is a
  * deleted one of the same name, Kubernetes deletes the target), under `Orphan` nothing is.
@@ -319,10 +328,13 @@ function mergedState(resource: SyncResource, metadata: TargetMetadata): TargetSt
   const claims = parseClaims(resource, annotations);
   const content = claims[CONTENT_ANNOTATION];
   const mergedKeys = mergedKeysOf(resource, annotations);
+  const adopters = adoptersOf(metadata);
+  const isHandedOver = adopters.includes(ownerName(resource));
   const facts = {
-    hasMetadata: labels[MERGED_LABEL] !== undefined,
+    hasMetadata: labels[MERGED_LABEL] !== undefined && !isHandedOver,
     mergedKeys,
     ...syncedKeys(claims),
+    ...(isHandedOver && { handsOver: adopters.filter((name) => name !== ownerName(resource)) }),
   };
   return { state: "owned", uid, resourceVersion, content, ...facts };
 }

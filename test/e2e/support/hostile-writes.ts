@@ -63,6 +63,10 @@ const merged = (
   }),
   manager: "vaultsync:VaultSecret/db",
 });
+/** Changes to whom an object is handed over. */
+const handedOver = (adopters: string): object => ({
+  metadata: { annotations: { "vaultsync.dev/adopt": adopters } },
+});
 const restart = (
   path: string,
   kind: string,
@@ -132,6 +136,26 @@ const targets: readonly Omit<HostileWrite, "policy">[] = [
     ...patch(`${CONFIG_MAPS}/foreign`, { data }),
   },
   {
+    name: "merge keys that were handed over to other resources",
+    message: "keys that it merged",
+    ...patch(`${SECRETS}/keys-handed-over`, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: {
+        name: "keys-handed-over",
+        labels: MERGED.labels,
+        annotations: { "merge.vaultsync.dev/vaultsecret.api": "{}" },
+      },
+      data,
+    }),
+    manager: "vaultsync:VaultSecret/api",
+  },
+  {
+    name: "hand keys over to another resource",
+    message: "the operator changes nothing of an object",
+    ...patch(`${SECRETS}/keys-handed-over`, handedOver("VaultSecret/api")),
+  },
+  {
     name: "add a key without a record",
     message: "only with an annotation",
     ...merged("foreign", { added: "YQ==" }, false),
@@ -144,9 +168,7 @@ const targets: readonly Omit<HostileWrite, "policy">[] = [
   {
     name: "hand a Secret of others over to itself",
     message: "nothing of an object of others",
-    ...patch(`${SECRETS}/foreign`, {
-      metadata: { annotations: { "vaultsync.dev/adopt": "VaultSecret/db" } },
-    }),
+    ...patch(`${SECRETS}/foreign`, handedOver("VaultSecret/db")),
   },
   {
     name: "change a password of credentials",
@@ -338,6 +360,11 @@ export const ownWrites: readonly Write[] = [
       metadata: marks("VaultSecret/db", { "vaultsync.dev/adopt": null }),
       data,
     }),
+  },
+  { name: "merge keys that were handed over", ...merged("keys-handed-over", data) },
+  {
+    name: "end the handing over of keys to one of two resources",
+    ...patch(`${SECRETS}/keys-handed-over`, handedOver("VaultSecret/web")),
   },
   { name: "add a key to an object of others", ...merged("foreign", { added: "YQ==" }) },
   { name: "add a key to a large Secret of others", ...merged("large", { added: "YQ==" }) },

@@ -162,6 +162,9 @@ export function objects([ours, theirs]: readonly string[]): object[] {
     secret("unmarked", by("vaultsync.dev/v1alpha1", "VaultSecret", "db", ours)),
     secret("controlled", { ...owned, ...by("v1", "ConfigMap", "foreign", theirs) }),
     secret("handed-over", { annotations: { "vaultsync.dev/adopt": "VaultSecret/db" } }),
+    secret("keys-handed-over", {
+      annotations: { "vaultsync.dev/adopt": "VaultSecret/db,VaultSecret/web" },
+    }),
     secret("merged", {}),
     secret(
       "login",

@@ -11,6 +11,8 @@ import { SECRETS } from "../../../src/operator/kube/resource.ts";
 const ref = { namespace: "shop", name: "db" };
 const data = { password: "db" };
 
+const encoded = (text: string): string => Buffer.from(text).toString("base64");
+
 const ownersOf = (scene: SimulatedWorld): string[] =>
   (scene.target()?.metadata.ownerReferences ?? []).map(
     ({ kind, name, controller }) => `${kind}/${name} ${controller}`,
@@ -25,19 +27,80 @@ async function occupied(
   values: Readonly<Record<string, string>> = { password: "foreign" },
 ): Promise<SimulatedWorld> {
   const scene = await SimulatedWorld.shop("db");
-  const encoded = Object.fromEntries(
-    Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+  const content = Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, encoded(value)]),
   );
   scene.server.create(SECRETS, {
     apiVersion: "v1",
     kind: "Secret",
     metadata: { ...ref, ...metadata },
-    data: encoded,
+    data: content,
   });
   scene.follow(data);
   await scene.settle();
   return scene;
 }
+
+describe("an object with keys of other field managers, into which a resource merges", () => {
+  const kubectl = { user: "ann", fieldManager: "kubectl" };
+  const merge = { target: { name: "db", creationPolicy: "Merge" } };
+
+  /** Starts an operator with an object that has a key of the spec and another one. */
+  async function shared(adopters?: string): Promise<SimulatedWorld> {
+    const scene = await SimulatedWorld.shop("db", "web");
+    const annotations = adopters === undefined ? {} : { [ADOPT_ANNOTATION]: adopters };
+    const object = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { ...ref, annotations },
+      data: { password: encoded("theirs"), more: encoded("more") },
+    };
+    scene.server.apply(SECRETS, object, { force: false }, kubectl);
+    scene.follow(data, merge);
+    await scene.settle();
+    return scene;
+  }
+
+  test("keeps them, with a message that has the annotation", async () => {
+    await using scene = await shared();
+    expect(scene.outcome()).toBe("more=more password=theirs, TargetConflict");
+    expect(scene.condition("Ready")?.message).toContain("vaultsync.dev/adopt: VaultSecret/db");
+  });
+
+  test("loses only the keys of the spec to the resource that it is handed over to", async () => {
+    await using scene = await shared("VaultSecret/db");
+    expect(scene.outcome()).toBe("more=more password=vault db@1, Synced");
+    expect(scene.target()?.metadata.annotations).not.toHaveProperty([ADOPT_ANNOTATION]);
+    expect(ownersOf(scene)).toEqual([]);
+  });
+
+  test("names further resources that it is handed over to until they have their keys", async () => {
+    await using scene = await shared("VaultSecret/web, VaultSecret/db");
+    expect(scene.outcome()).toBe("more=more password=vault db@1, Synced");
+    expect(scene.target()?.metadata.annotations).toHaveProperty(
+      [ADOPT_ANNOTATION],
+      "VaultSecret/web",
+    );
+  });
+
+  test("reports a key that its owner takes back afterwards", async () => {
+    await using scene = await shared("VaultSecret/db");
+    scene.server.patch(SECRETS, ref, { data: { password: "YmFjaw==" } }, kubectl);
+    await scene.settle();
+    expect(scene.outcome()).toBe("more=more password=back, TargetConflict");
+  });
+
+  test("keeps the key that another resource has merged", async () => {
+    await using scene = await shared("VaultSecret/db");
+    scene.follow({ password: "web" }, { ...merge, name: "other" });
+    scene.server.patch(SECRETS, ref, {
+      metadata: { annotations: { [ADOPT_ANNOTATION]: "VaultSecret/other" } },
+    });
+    await scene.settle(60_000);
+    expect(scene.outcome()).toBe("more=more password=vault db@1, Synced");
+    expect(scene.outcome("other")).toBe("absent, TargetConflict");
+  });
+});
 
 describe("an object that exists before the resource", () => {
   const adopt = { [ADOPT_ANNOTATION]: "VaultSecret/db" };

@@ -12,8 +12,6 @@ export interface ConvertedSecret {
   readonly object: { readonly spec: object };
   /** Name of the existing target. */
   readonly target: string;
-  /** Only keys are merged into the target: another owner keeps the object. */
-  readonly isMerged: boolean;
   /**
    * The former operator deletes the Secret with the ExternalSecret, unless its policy is changed
    * before.
@@ -267,7 +265,6 @@ export function convertExternalSecret(manifest: Manifest, report: ReportField): 
   return {
     object,
     target: name,
-    isMerged,
     isDeletedWithSource: whenMissing === "Delete" && !isMerged,
   };
 }

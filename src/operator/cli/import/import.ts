@@ -23,20 +23,34 @@ const remedies: Readonly<Record<string, string>> = {
   PushSecret: "create a VaultPush (docs/resources.md)",
 };
 
+/** A complete conversion. */
+interface HandOver extends Pick<ConvertedSecret, "target" | "isDeletedWithSource"> {
+  readonly manifest: Pick<Manifest, "name" | "namespace">;
+}
+
 /**
- * Returns the commands that hand over an existing Secret; only its owner may run them. The former
- * operator releases the Secret without deleting it, and this operator may take it. A
- * `deletionPolicy: Delete` is changed first: the former operator deletes the Secret itself,
- * whatever the garbage collector spares, and the deletion then sees the new policy.
+ * Returns the commands that release an existing Secret. The former operator does not delete it: a
+ * `deletionPolicy: Delete` is changed first, since that operator deletes the Secret itself, whatever
+ * the garbage collector spares, and the deletion then sees the new policy.
  */
-function adoptCommands(
-  { name, namespace }: Manifest,
-  { target, isMerged, isDeletedWithSource }: ConvertedSecret,
-): string[] {
+function releaseCommands({ manifest, isDeletedWithSource }: HandOver): string[] {
+  const { name, namespace } = manifest;
   const retain = `kubectl patch externalsecret ${name} -n ${namespace} --type=merge -p '{"spec":{"target":{"deletionPolicy":"Retain"}}}'`;
   const release = `kubectl delete externalsecret ${name} -n ${namespace} --cascade=orphan`;
-  const adopt = `kubectl annotate secret ${target} -n ${namespace} ${ADOPT_ANNOTATION}=${vaultSecretKind.kind}/${name}`;
-  return [...(isDeletedWithSource ? [retain] : []), release, ...(isMerged ? [] : [adopt])];
+  return [...(isDeletedWithSource ? [retain] : []), release];
+}
+
+/**
+ * Returns the commands that hand over the existing Secrets; only their owners may run them. One
+ * Secret may have keys of several ExternalSecrets.
+ */
+function handOverCommands(all: readonly HandOver[]): string[] {
+  const bySecret = Map.groupBy(all, ({ target, manifest }) => `${target} -n ${manifest.namespace}`);
+  return [...bySecret].flatMap(([secret, handOvers]) => {
+    const names = handOvers.map(({ manifest }) => `${vaultSecretKind.kind}/${manifest.name}`);
+    const adopt = `kubectl annotate secret ${secret} ${ADOPT_ANNOTATION}=${names.join(",")}`;
+    return [...handOvers.flatMap(releaseCommands), adopt];
+  });
 }
 
 /**
@@ -58,7 +72,7 @@ function yamlOf({ object }: ConvertedSecret, lost: readonly string[]): string {
 export async function importExternalSecrets({ filename, namespace }: ImportFlags): Promise<void> {
   const { manifests, problems: unreadable } = await readManifests(filename, GROUP, namespace);
   const problems: Problem[] = [...unreadable];
-  const commands: string[] = [];
+  const handOvers: HandOver[] = [];
   for (const manifest of manifests) {
     if (manifest.kind !== "ExternalSecret") {
       const remedy = remedies[manifest.kind] ?? "it has no counterpart";
@@ -75,7 +89,7 @@ export async function importExternalSecrets({ filename, namespace }: ImportFlags
     const converted = convertExternalSecret(manifest, (path, message) =>
       lost.push(problemAt(manifest, path, message)),
     );
-    if (lost.length === 0) commands.push(...adoptCommands(manifest, converted));
+    if (lost.length === 0) handOvers.push({ manifest, ...converted });
     const messages = sortProblems(lost).map(({ message }) => message);
     process.stdout.write(yamlOf(converted, messages));
     problems.push(...lost);
@@ -84,6 +98,7 @@ export async function importExternalSecrets({ filename, namespace }: ImportFlags
     throw new Error(`no ${GROUP} objects in ${filename.join(", ")}`);
   for (const { file, line, message } of sortProblems(problems))
     process.stderr.write(`${printable(`${file}:${line}: ${message}`)}\n`);
+  const commands = handOverCommands(handOvers);
   if (commands.length > 0)
     process.stderr.write(
       `to take over the existing Secrets, which stay meanwhile:\n${commands.map((command) => `  ${printable(command)}\n`).join("")}`,

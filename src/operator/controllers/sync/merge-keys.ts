@@ -1,5 +1,6 @@
+import { ADOPT_ANNOTATION } from "../../api/names.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
+import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { droppedFrom } from "../../sync/decide.ts";
 import { mergeManager } from "../../sync/merged-claims.ts";
@@ -7,31 +8,77 @@ import type { TargetState } from "../../sync/target.ts";
 import { renderMerge, type Rendering } from "./render-target.ts";
 import type { Planned } from "./stages.ts";
 import { targetDescriptor } from "./target-metadata.ts";
-import { keysOfOthers } from "./write-failure.ts";
+import { isOfResource, keysOfOthers } from "./write-failure.ts";
+
+type State = Extract<TargetState, { readonly state: "owned" }>;
 
 /**
- * Applies the keys of a resource to this state of a foreign object. If other field managers have
- * taken some of them, sources that are gone leave the object nevertheless: what remains is applied
- * without the taken keys, and with a digest that it does not match.
- * @throws KubeError, `Conflict` also then
+ * Applies the keys of a resource to this state of a foreign object. Keys of other field managers are
+ * taken over if the owner of the object hands them over, and no other resource of the operator has
+ * merged them.
+ * @throws KubeError, `Conflict` for other keys of such managers
  */
 export async function mergeKeys(
   api: KubeApi,
   rendering: Rendering,
-  state: Extract<TargetState, { readonly state: "owned" }>,
-  { resource, report, signal }: Planned,
+  state: State,
+  planned: Planned,
 ): Promise<KubeObject> {
+  const written = await applyKeys(api, rendering, state, planned);
+  return state.handsOver === undefined
+    ? written
+    : endHandOver(api, written, state.handsOver, planned);
+}
+
+async function applyKeys(
+  api: KubeApi,
+  rendering: Rendering,
+  state: State,
+  planned: Planned,
+): Promise<KubeObject> {
+  const { resource, signal } = planned;
   const descriptor = targetDescriptor[resource.target.kind];
-  const options = { fieldManager: mergeManager(resource) };
+  const fieldManager = mergeManager(resource);
+  const keys = renderMerge(rendering, state);
   try {
-    return await api.apply(descriptor, renderMerge(rendering, state), options, signal);
+    return await api.apply(descriptor, keys, { fieldManager }, signal);
   } catch (error) {
-    const taken = isKubeError(error, "Conflict") ? keysOfOthers(error) : [];
-    if (taken.length > 0 && droppedFrom(report.resolutions ?? [], state).length > 0) {
-      const content = new Map([...rendering.content].filter(([key]) => !taken.includes(key)));
-      const rest = renderMerge({ ...rendering, content }, state, true);
-      await api.apply(descriptor, rest, options, signal);
-    }
+    if (!isKubeError(error, "Conflict") || keysOfOthers(error).length === 0) throw error;
+    if (state.handsOver !== undefined && !isOfResource(error))
+      return api.apply(descriptor, keys, { fieldManager, force: true }, signal);
+    await applyRest(api, rendering, state, planned, error);
     throw error;
   }
+}
+
+/**
+ * Lets sources that are gone leave an object, although others have taken some of the keys: what
+ * remains is applied without the taken keys, and with a digest that it does not match.
+ */
+async function applyRest(
+  api: KubeApi,
+  rendering: Rendering,
+  state: State,
+  { resource, report, signal }: Planned,
+  conflict: KubeError,
+): Promise<void> {
+  if (droppedFrom(report.resolutions ?? [], state).length === 0) return;
+  const taken = keysOfOthers(conflict);
+  const content = new Map([...rendering.content].filter(([key]) => !taken.includes(key)));
+  const rest = renderMerge({ ...rendering, content }, state, true);
+  const options = { fieldManager: mergeManager(resource) };
+  await api.apply(targetDescriptor[resource.target.kind], rest, options, signal);
+}
+
+/** Removes the resource from the annotation that hands keys over: later conflicts are reported. */
+function endHandOver(
+  api: KubeApi,
+  { metadata: { namespace, name, uid, resourceVersion } }: KubeObject,
+  others: readonly string[],
+  { resource, signal }: Planned,
+): Promise<KubeObject> {
+  const annotations = { [ADOPT_ANNOTATION]: others.length === 0 ? null : others.join(",") };
+  const ref = { namespace, name, uid, resourceVersion };
+  const descriptor = targetDescriptor[resource.target.kind];
+  return api.patch(descriptor, ref, { metadata: { annotations } }, signal);
 }

@@ -154,7 +154,8 @@ describe("writeFailure", () => {
   });
 
   const belongs = "the Secret db has keys that belong to other field managers: ";
-  const remedy = ". Remove them there, or choose other keys";
+  const remedy =
+    ". Remove them there, choose other keys, or hand them over with the annotation vaultsync.dev/adopt: VaultSecret/db";
 
   test.each([
     [ownedBy("helm", ".data.a"), "a (helm)"],

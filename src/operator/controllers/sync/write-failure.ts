@@ -1,3 +1,4 @@
+import { ADOPT_ANNOTATION, FIELD_MANAGER } from "../../api/names.ts";
 import {
   isKubeError,
   type KubeError,
@@ -7,6 +8,7 @@ import {
 } from "../../kube/kube-error.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { reportOf } from "../../sync/report.ts";
+import { ownerName } from "../../sync/target.ts";
 import { DONE, type Failure, lasting, waitFor } from "../outcome/outcome.ts";
 import type { SyncResult } from "./sync-result.ts";
 
@@ -67,13 +69,21 @@ const keyIn = ({ field }: KubeError["causes"][number]): string =>
 /** Returns the keys of other field managers that prevent an apply. */
 export const keysOfOthers = (error: KubeError): string[] => ownedByOthers(error).map(keyIn);
 
+/** Reports whether another resource of the operator has merged some of those keys. */
+export const isOfResource = (error: KubeError): boolean =>
+  ownedByOthers(error).some(({ manager }) => manager?.startsWith(`${FIELD_MANAGER}:`));
+
 /** Returns the failure for keys of other field managers; `undefined` for a concurrent change. */
-function conflictOver(error: KubeError, { target }: SyncResource): Failure | undefined {
+function conflictOver(error: KubeError, resource: SyncResource): Failure | undefined {
+  const { target } = resource;
   const owned = ownedByOthers(error);
   if (owned.length === 0) return undefined;
   const keys = owned.slice(0, 3).map((cause) => `${keyIn(cause)} (${cause.manager})`);
   const more = owned.length > keys.length ? ` and ${owned.length - keys.length} more` : "";
-  const message = `the ${target.kind} ${target.name} has keys that belong to other field managers: ${keys.join(", ")}${more}. Remove them there, or choose other keys`;
+  const handOver = isOfResource(error)
+    ? ""
+    : `, or hand them over with the annotation ${ADOPT_ANNOTATION}: ${ownerName(resource)}`;
+  const message = `the ${target.kind} ${target.name} has keys that belong to other field managers: ${keys.join(", ")}${more}. Remove them there, choose other keys${handOver}`;
   return lasting("TargetConflict", message, DONE);
 }
 
