@@ -113,6 +113,21 @@ export default defineConfig({
       },
       {
         test: {
+          // Next to another operator that the environment names: on request only.
+          name: "migration",
+          expect: expectOptions,
+          include: ["test/migration/**/*.test.ts"],
+          globalSetup: [
+            "test/migration/given-program.ts",
+            "test/lab/kube/shared-control-plane.ts",
+            "test/e2e/support/install.ts",
+          ],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
           // An operator for each permission, without it: on request only.
           name: "rbac",
           expect: expectOptions,

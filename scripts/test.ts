@@ -22,6 +22,7 @@ const onRequest: Menu = {
     "node",
     "operator, vault and workloads as pods of a cluster on this machine: Linux, as root",
   ),
+  migration: vitest("migration", "from the real External Secrets Operator (ESO_PROGRAM, ESO_CRDS)"),
   rbac: vitest("rbac", "an operator without each single permission"),
   manifests: {
     description: "kube-score and kubeconform on overlays, or on the directories that follow",
