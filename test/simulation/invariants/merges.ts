@@ -11,8 +11,11 @@ import type { KnownSpecs } from "./spec-history.ts";
 import { targetOf } from "./spec-items.ts";
 import { contentOf, mergedInto, type TargetWrite } from "./target-write.ts";
 
-/** Returns everything of an object that a resource which merges into it must not change. */
-function othersOf(object: KubeObject, own: ReadonlySet<string>): unknown {
+/**
+ * Returns everything of an object that a resource which merges into it must not change. The first
+ * write removes the resource from those that keys are handed over to.
+ */
+function othersOf(object: KubeObject, own: ReadonlySet<string>, owner: string): unknown {
   const {
     labels: { [MERGED_LABEL]: _, ...labels } = {},
     annotations = {},
@@ -21,7 +24,8 @@ function othersOf(object: KubeObject, own: ReadonlySet<string>): unknown {
   } = object.metadata;
   const content = Object.entries(contentOf(object)).filter(([key]) => !own.has(key));
   const notes = Object.entries(annotations).filter(
-    ([name]) => !name.startsWith(`${MERGE_DOMAIN}/`),
+    ([name, value]) =>
+      !name.startsWith(`${MERGE_DOMAIN}/`) && !(name === ADOPT_ANNOTATION && value === owner),
   );
   return [
     Object.fromEntries(content),
@@ -100,7 +104,7 @@ export function checkMerge(write: TargetWrite): void {
   const own = new Set([...ownKeys(write), ...appliedKeys(write)]);
   // The marks of a target that was the operator's as a whole are released.
   const isReleased = before.metadata.annotations?.[OWNER_ANNOTATION] !== undefined;
-  if (!isReleased && !isDeepStrictEqual(othersOf(before, own), othersOf(after, own)))
+  if (!isReleased && !isDeepStrictEqual(othersOf(before, own, owner), othersOf(after, own, owner)))
     throw new Violation("I16", `${name}: ${owner} changed what it does not merge`);
   const claimed = mergedInto(before).get(owner)?.keys ?? [];
   const taken = Object.entries(contentOf(before)).find(
@@ -110,6 +114,18 @@ export function checkMerge(write: TargetWrite): void {
       is[key] !== base64 &&
       world.vaults.originsIn(base64).length === 0,
   );
+  const others = [...mergedInto(before)].flatMap(([other, { keys }]) =>
+    other === owner ? [] : keys,
+  );
+  const contested = others.find(
+    (key) =>
+      key in is &&
+      !claimed.includes(key) &&
+      is[key] !== contentOf(before)[key] &&
+      world.vaults.originsIn(contentOf(before)[key] ?? "").length > 0,
+  );
+  if (contested !== undefined)
+    throw new Violation("I16", `${name}: ${owner} took the key ${contested} of another resource`);
   const isHandedOver = isReleased || before.metadata.annotations?.[ADOPT_ANNOTATION] === owner;
   if (taken && !isHandedOver)
     throw new Violation("I16", `${name}: ${owner} replaced the key ${taken[0]} of others`);
