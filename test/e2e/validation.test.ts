@@ -45,12 +45,12 @@ const cases: [what: string, object: object, message: RegExp][] = [
   [
     "version 0",
     vaultSecret("wrong", { a: { key: "a", version: 0 } }),
-    /version.*must be latest or a number of at least 1/,
+    /version.*must be latest, previous or a number of at least 1/,
   ],
   [
     "a version that is neither a number nor latest",
     vaultSecret("wrong", { a: { key: "a", version: "newest" } }),
-    /version.*must be latest or a number of at least 1/,
+    /version.*must be latest, previous or a number of at least 1/,
   ],
   [
     "a version in quotes",

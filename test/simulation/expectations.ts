@@ -21,7 +21,7 @@ import { contentProblem, type ExpectedContent, expectedContent } from "./expecte
 import { isRefused, isServed, isTypeAllowed } from "./reach.ts";
 import { otherController } from "./topology-commands.ts";
 import { isAllowed } from "./invariants/access.ts";
-import { hasMetadata, hidesNames, isTrustedOwner } from "./invariants/removals.ts";
+import { hidesNames } from "./invariants/removals.ts";
 import type { ConnectionSpec } from "./invariants/spec-history.ts";
 import {
   isOfCluster,
@@ -33,7 +33,8 @@ import {
   targetOf,
 } from "./invariants/spec-items.ts";
 import { contentOf, mergedInto } from "./invariants/target-write.ts";
-import { vaultAt, type World } from "./world.ts";
+import { type Resolved, resolve } from "./resolved-items.ts";
+import type { World } from "./world.ts";
 
 /** The outcome that a resource must reach. */
 export type Expected =
@@ -331,67 +332,3 @@ export function belongsTo(
 
 const isSame = (a: { kind: string; name: string }, b: { kind: string; name: string }): boolean =>
   a.kind === b.kind && a.name === b.name;
-
-/**
- * An item, and the whole value of its source in base64; none if the source is missing, ambiguous or
- * not trusted.
- */
-export interface Resolved {
-  readonly item: Item;
-  readonly base64?: string;
-  readonly irregular: boolean;
-  readonly isListed?: boolean;
-  /** The source is there, without the version that the item requests. */
-  readonly lacksVersion?: boolean;
-}
-
-/** Returns what an item must be read from. */
-export function resolve(
-  world: World,
-  connection: ConnectionSpec,
-  kind: string,
-  item: Item,
-): Resolved {
-  const { vaults } = world;
-  const { url, email: account } = connection;
-  const vault = vaultAt(url);
-  // Whatever was deleted, unshared or restored may have been served before.
-  const irregular =
-    vaults.hasDeadline(item.source) ||
-    [...vaults.irregular].some((id) => id.endsWith(` ${item.source}`));
-  const one = { item, irregular };
-  if (kind === "VaultFile") {
-    const file = vaults.files(vault, account).find(({ filename }) => filename === item.source);
-    return { ...one, ...bytesOf(world, vault, "file", account, item, file?.version) };
-  }
-  const entries = vaults
-    .list(vault, account)
-    .filter(({ key_name, owner }) => key_name === item.source && (item.owner ?? owner) === owner);
-  const trusted = entries.filter((entry) => isTrustedOwner(connection, item, entry.owner));
-  const found = trusted.filter((entry) => hasMetadata(entry, item.metadata ?? {}));
-  const entry =
-    found.find(({ owner }) => owner === account) ?? (found.length === 1 ? found[0] : undefined);
-  const isListed = entries.length > 0;
-  // An entry that the rule does not find may have been served before: no other owner replaces it.
-  const mayBeReplaced = found.length > 0 && found.length < trusted.length;
-  return {
-    ...one,
-    irregular: irregular || mayBeReplaced,
-    ...bytesOf(world, vault, "secret", entry?.owner ?? "", item, entry?.key_version),
-    isListed,
-  };
-}
-
-function bytesOf(
-  world: World,
-  vault: string,
-  kind: "secret" | "file",
-  owner: string,
-  { source, version }: Item,
-  latest: number | undefined,
-): Pick<Resolved, "base64" | "lacksVersion"> {
-  if (latest === undefined) return {};
-  const number = version === "latest" ? latest : version;
-  const bytes = world.vaults.vault(vault).bytesOf(kind, owner, source, number);
-  return bytes ? { base64: Buffer.from(bytes).toString("base64") } : { lacksVersion: true };
-}

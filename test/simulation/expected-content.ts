@@ -1,5 +1,5 @@
 import { isDerived, rendered, type Spec } from "./invariants/spec-items.ts";
-import type { Resolved } from "./expectations.ts";
+import type { Resolved } from "./resolved-items.ts";
 import { fits } from "./simulated-rules.ts";
 import { fitsType } from "./simulated-values.ts";
 import type { World } from "./world.ts";

@@ -24,7 +24,17 @@ const REWRITES = [
   { source: "^s\\d-(crt|key)$", target: "tls.$1" },
 ] as const;
 
-const entry = (secretKey: string, key: string, member?: string) => ({
+interface DataEntry {
+  readonly secretKey: string;
+  readonly remoteRef: {
+    readonly key: string;
+    readonly owner?: string;
+    readonly version?: number | string;
+    readonly property?: string;
+  };
+}
+
+const entry = (secretKey: string, key: string, member?: string): DataEntry => ({
   secretKey,
   remoteRef: { key, ...(member !== undefined && { property: `/${member}` }) },
 });
@@ -184,7 +194,8 @@ export class SpecMaker {
         ? []
         : this.#draw.some(KEYS).map((secretKey) => this.#data(secretKey));
     const dataFrom = this.#dataFrom();
-    const data = dataFrom.length > 0 && this.below(0.3) ? typed : [...typed, ...others];
+    const named = dataFrom.length > 0 && this.below(0.3) ? typed : [...typed, ...others];
+    const data = [...named, ...this.#previous(named)];
     return {
       ...(data.length > 0 && { data }),
       ...(dataFrom.length > 0 && { dataFrom }),
@@ -196,7 +207,7 @@ export class SpecMaker {
   }
 
   /** Returns the data of a Secret with a type, of values that usually fit it. */
-  #typed(type: string): object[] {
+  #typed(type: string): DataEntry[] {
     const source = this.pick(SECRET_NAMES);
     const { always, certificate, key } = membersOf(source);
     if (type === "kubernetes.io/tls")
@@ -219,7 +230,7 @@ export class SpecMaker {
     return [entry("username", source, this.below(0.9) ? always : undefined), decoded];
   }
 
-  #data(secretKey: string): object {
+  #data(secretKey: string): DataEntry {
     const key = this.pick(this.#mix.has("many") && this.below(0.3) ? MANY_NAMES : SECRET_NAMES);
     const { always, sometimes, encoded } = membersOf(key);
     const members = this.#has("forms") ? [always, sometimes, encoded, encoded] : [always];
@@ -229,13 +240,20 @@ export class SpecMaker {
       this.#mix.has("forms") && this.below(isEncoded ? 0.7 : 0.1)
         ? { decoding: this.pick(["Base64", "Base64URL", "None"]) }
         : {};
-    const optional = this.below(0.15) ? { optional: true } : {};
     return {
       secretKey,
       remoteRef: { key, ...this.#version(), ...this.#owner(), ...property, ...decoding },
-      ...optional,
+      ...(this.below(0.15) && { optional: true }),
       ...this.#validate(false),
     };
+  }
+
+  #previous(data: readonly DataEntry[]): DataEntry[] {
+    const following = data.filter(({ remoteRef: { version = "latest" } }) => version === "latest");
+    if (following.length === 0 || !this.#has("previous")) return [];
+    const { key, owner } = this.pick(following).remoteRef;
+    const remoteRef = { key, ...(owner !== undefined && { owner }), version: "previous" };
+    return [{ secretKey: "kp", remoteRef, ...(this.below(0.5) && { optional: true }) }];
   }
 
   #validate(isCertificate: boolean): object {
@@ -367,7 +385,7 @@ export class SpecMaker {
     );
   }
 
-  #version(): object {
+  #version(): { readonly version?: number | string } {
     const isPinned = this.below(0.2);
     if (!this.#mix.has("versions"))
       return isPinned ? { version: 1 + Math.floor(this.#draw.random() * 3) } : {};
@@ -376,7 +394,7 @@ export class SpecMaker {
       : {};
   }
 
-  #owner(): object {
+  #owner(): { readonly owner?: string } {
     return this.below(0.1) ? { owner: CREATOR } : {};
   }
 }

@@ -75,6 +75,28 @@ export function duration(minimum: string): z.ZodString {
 const VERSION_MESSAGE =
   "must be latest or a number of at least 1 without quotes, for example version: 3";
 
+const PREVIOUS_MESSAGE = VERSION_MESSAGE.replace("latest or", "latest, previous or");
+
+/** The version of a key: also `previous`, below the one that another key of the secret follows. */
+export const versionOrPrevious = z
+  .union(
+    [z.literal("latest"), z.literal("previous"), z.int().min(1, PREVIOUS_MESSAGE)],
+    PREVIOUS_MESSAGE,
+  )
+  .meta({
+    "x-kubernetes-int-or-string": true,
+    "x-kubernetes-validations": [
+      {
+        rule: "self == 'latest' || self == 'previous' || (self == int(self) && self >= 1)",
+        message: PREVIOUS_MESSAGE,
+      },
+    ],
+  })
+  .optional()
+  .describe(
+    "The version to sync: latest (the default), a number without quotes to pin that version, or previous: the one below the version of another entry of data with the same key and owner that follows the latest.",
+  );
+
 /** The version to sync: `latest`, or a positive integer to pin a version. */
 export const version = z
   .union([z.literal("latest"), z.int().min(1, VERSION_MESSAGE)], VERSION_MESSAGE)

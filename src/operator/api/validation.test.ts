@@ -18,7 +18,7 @@ test("explainProblems starts each problem with the path of its field", () => {
   };
   const text = explain(vaultSecretSpec, spec);
   expect(text).toContain(
-    "spec.data[0].remoteRef.version: must be latest or a number of at least 1 without quotes",
+    "spec.data[0].remoteRef.version: must be latest, previous or a number of at least 1 without quotes",
   );
   expect(text).toContain("spec.data[1].secretKey: must consist of letters");
   expect(text).toContain("spec.data[1].remoteRef: ");

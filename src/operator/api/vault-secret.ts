@@ -12,6 +12,7 @@ import {
   suspend,
   vaultName,
   version,
+  versionOrPrevious,
 } from "./fields.ts";
 import { onlyKeysIfMerged, onlyRenderedKeys, targetPolicies } from "./target-policies.ts";
 import { updates } from "./updates.ts";
@@ -73,6 +74,7 @@ const dataEntry = z.object({
   remoteRef: z
     .object({
       ...reference,
+      version: versionOrPrevious,
       property: jsonPointer
         .optional()
         .describe(
@@ -140,10 +142,25 @@ const dataFromEntry = withRule(
   },
 );
 
+type DataEntry = z.output<typeof dataEntry>;
+
+/** Reports whether each entry with `version: previous` is next to one that follows its secret. */
+function hasLatest(entries: readonly DataEntry[]): boolean {
+  const following = entries.filter(({ remoteRef: { version: of = "latest" } }) => of === "latest");
+  return entries.every(
+    ({ remoteRef: { key, owner, version: of } }) =>
+      of !== "previous" ||
+      following.some(({ remoteRef: one }) => one.key === key && one.owner === owner),
+  );
+}
+
 /** The API server needs no rule against duplicate keys, because it treats the list as a map. */
-const distinctEntries = z
-  .array(dataEntry)
-  .max(256)
+const distinctEntries = withRule(z.array(dataEntry).max(256), {
+  cel: "self.all(e, !has(e.remoteRef.version) || e.remoteRef.version != 'previous' || self.exists(o, o.remoteRef.key == e.remoteRef.key && (!has(o.remoteRef.version) || o.remoteRef.version == 'latest') && (has(o.remoteRef.owner) ? o.remoteRef.owner : '') == (has(e.remoteRef.owner) ? e.remoteRef.owner : '')))",
+  message:
+    "version: previous needs another entry with the same key and owner that follows the latest version",
+  check: hasLatest,
+})
   .optional()
   .refine(
     (entries) => new Set(entries?.map((entry) => entry.secretKey)).size === (entries?.length ?? 0),

@@ -27,7 +27,10 @@ export async function readResource(
 export const parsedResource = ({ kind }: ResourceName, object: KubeObject): SyncResource =>
   (kind === vaultFileKind ? parseFile : parseSecret)(object).resource;
 
-/** Returns the items of a status that follow the latest version: others are pinned by the spec. */
+/**
+ * Returns the items of a status that follow the latest version: other ones are pinned by the spec,
+ * or have the version below.
+ */
 export function followingItems(object: KubeObject, { items }: SyncResource): ItemState[] {
   const pinned = new Set(items.flatMap(({ id, version }) => (version === "latest" ? [] : [id])));
   return resourceState(object).items.filter(({ key }) => !pinned.has(key));

@@ -1,7 +1,7 @@
 import type { ConditionNow } from "../api/conditions.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
 import type { Gate, Resolution } from "./resolution.ts";
-import type { Hold, SyncResource } from "./sync-resource.ts";
+import { type Hold, isFollowing, type SyncResource } from "./sync-resource.ts";
 
 /** Time before the expiry of a secret at which it is reported, in milliseconds. */
 export const EXPIRY_NOTICE_MS = 24 * 3_600_000;
@@ -37,7 +37,9 @@ function updateText(one: Pending): string {
 /** Reports whether the target lacks the newest version of an item. */
 const isPending = (one: Resolution): one is Pending =>
   one.state === "withheld" ||
-  (one.state === "found" && (one.candidate.latest > one.version || one.isRecreated === true));
+  (one.state === "found" &&
+    one.item.version !== "previous" &&
+    (one.candidate.latest > one.version || one.isRecreated === true));
 
 /** Says what newer versions wait for. */
 const waitText: Readonly<Record<Gate["reason"], (until: string) => string>> = {
@@ -54,7 +56,7 @@ const waitText: Readonly<Record<Gate["reason"], (until: string) => string>> = {
  */
 function updateCondition(resolutions: readonly Resolution[]): ConditionNow[] {
   const pending = resolutions.filter(isPending);
-  const pinned = pending.filter(({ item }) => item.version !== "latest");
+  const pinned = pending.filter(({ item }) => !isFollowing(item));
   const byReason = Map.groupBy(
     pending.filter(({ gate }) => gate !== undefined),
     ({ gate }) => gate?.reason ?? "Held",

@@ -155,10 +155,13 @@ function explainMissing(
 }
 
 function explainVersion({
+  item,
   version,
   candidate: { latest },
   held,
 }: Extract<Problem, { state: "no-version" }>): string {
+  if (item.version === "previous")
+    return `has no version before ${version}: it will have one when the secret changes. Set optional: true to go without it until then`;
   if (held === undefined)
     return `has no version ${version}, the latest is ${latest}: set version to an existing version or to latest`;
   const kept = `existing content is kept. Name an existing version in the annotation ${HOLD_ANNOTATION}, or remove it`;

@@ -2,7 +2,7 @@ import { hasOwner } from "../api/received-secrets.ts";
 import { closedGate } from "./gate.ts";
 import { resolveGone } from "./resolve-gone.ts";
 import type { Candidate, Gate, Remembered, Resolution } from "./resolution.ts";
-import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
+import { isAccepted, isFollowing, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { isFromVault, sameCreation, type SyncedKey, sourceId } from "./target.ts";
 
 /**
@@ -64,7 +64,7 @@ export function resolveItem(
   }
   if (isReplacement(item, chosen, remembered))
     return { state: "other-owner", item, candidate: chosen };
-  if (item.version !== "latest") return resolvePinned(item, item.version, chosen);
+  if (typeof item.version === "number") return resolvePinned(item, item.version, chosen);
   const withheld = resolveWithheld(resource, item, chosen, gate, remembered, now);
   return withheld ?? resolveLatest(resource, item, chosen, gate, remembered);
 }
@@ -79,7 +79,7 @@ function gateOf(
   item: SyncItem,
   { updates, refreshInMs = 0, synced }: Remembered,
 ): Gate | undefined {
-  if (item.version !== "latest") return undefined;
+  if (!isFollowing(item)) return undefined;
   return closedGate(resource, item, { updates, refreshInMs, hasBytes: synced !== undefined });
 }
 

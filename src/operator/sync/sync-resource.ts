@@ -33,7 +33,8 @@ export interface SyncItem {
   readonly source: string;
   /** The creator, if the name alone is ambiguous. */
   readonly owner: string | undefined;
-  readonly version: "latest" | number;
+  /** `previous`: below what another item of the same entry has that follows the latest one. */
+  readonly version: "latest" | "previous" | number;
   /** JSON Pointer to the part of the source that is used. */
   readonly property?: string | undefined;
   readonly decoding?: "Base64" | "Base64URL" | undefined;
@@ -138,6 +139,10 @@ export const isMerged = ({ policy }: Pick<SyncResource, "policy">): boolean =>
  */
 export const isDerived = ({ items, template }: Pick<SyncResource, "items" | "template">): boolean =>
   template !== undefined || items.some(({ isExtracted }) => isExtracted === true);
+
+/** Reports whether newer versions of its entry change the version of an item. */
+export const isFollowing = ({ version }: Pick<SyncItem, "version">): boolean =>
+  typeof version !== "number";
 
 /** Reports whether a user accepted this version of the source of an item. */
 export function isAccepted(resource: SyncResource, item: SyncItem, version: number): boolean {

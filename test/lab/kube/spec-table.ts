@@ -50,7 +50,7 @@ const file = (changes: object): object => ({
 
 const key = "must consist of letters";
 const name = "must be the name of one";
-const version = "must be latest or a number of at least 1 without quotes";
+const version = "must be latest, previous or a number of at least 1 without quotes";
 const control = "must not contain control characters";
 
 const secrets: readonly Case[] = [
@@ -100,6 +100,24 @@ const secrets: readonly Case[] = [
     "257 entries",
     secret({ data: Array.from({ length: 257 }, (_, at) => entry(`k${at}`)) }),
     rejectedBySchema("256"),
+  ],
+  ["a previous version", secret({ data: [entry("a"), entry("b", { version: "previous" })] })],
+  [
+    "a previous version next to a pinned one",
+    secret({ data: [entry("a", { version: 3 }), entry("b", { version: "previous" })] }),
+    rejectedByRule("version: previous needs another entry with the same key and owner"),
+  ],
+  [
+    "a previous version of another secret",
+    secret({ data: [entry("a"), entry("b", { version: "previous", key: "other" })] }),
+    rejectedByRule("version: previous needs another entry with the same key and owner"),
+  ],
+  [
+    "a previous version of another owner",
+    secret({
+      data: [entry("a"), entry("b", { version: "previous", owner: "dba@example.com" })],
+    }),
+    rejectedByRule("version: previous needs another entry with the same key and owner"),
   ],
   ["a missing connectionRef", { data: [entry("a")] }, rejectedBySchema("expected object")],
   [

@@ -30,12 +30,12 @@ type Target = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 /** The secret, version and owner that a key follows. */
 interface Source {
   readonly key: string;
-  readonly version?: number;
+  readonly version?: number | "previous";
   readonly owner?: string;
 }
 
 /** Name of a VaultSecret, its connection, and further fields of its spec. */
-interface Followed {
+export interface Followed {
   readonly namespace?: string | undefined;
   readonly name?: string;
   readonly connection?: string | ObjectRef;

@@ -40,7 +40,7 @@ function isCopied(
 const isMatched = ({ metadata, version }: Item, origin: Origin): boolean =>
   metadata === undefined ||
   hasMetadata(origin, metadata) ||
-  (version !== "latest" && origin.versions.has(version));
+  (typeof version === "number" && origin.versions.has(version));
 
 /**
  * Every key has the bytes that the vault holds, or held, for the version that the annotation claims

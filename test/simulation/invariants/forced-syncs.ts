@@ -1,7 +1,7 @@
 import { FORCE_SYNC_ANNOTATION } from "../../../src/operator/api/names.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
-import { resolve } from "../expectations.ts";
+import { resolve } from "../resolved-items.ts";
 import { Violation, type World } from "../world.ts";
 import type { KnownSpecs } from "./spec-history.ts";
 import { isOfCluster, itemsOf, hasGate, specOf } from "./spec-items.ts";

@@ -24,7 +24,11 @@ export function checkHold(write: TargetWrite): void {
       if (earlier === undefined || origin.versions.has(earlier)) continue;
       const ofSource = items.filter(({ source }) => source === origin.name);
       const isNamed = ofSource.some(
-        ({ version }) => version !== "latest" && origin.versions.has(version),
+        // The version before one that is named.
+        ({ version, leader }) =>
+          version === "previous"
+            ? typeof leader === "number"
+            : version !== "latest" && origin.versions.has(version),
       );
       const isAccepted = [...origin.versions].some((version) =>
         world.acceptedBy(namespace, owner).has(`${origin.name}@${version}`),

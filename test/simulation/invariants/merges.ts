@@ -94,12 +94,12 @@ export function checkMerge(write: TargetWrite): void {
   if (!before || !after)
     throw new Violation(
       "I16",
-      `${name} was created or deleted for ${owner}, which only merges into it`,
+      `${name} was created or deleted for ${owner}: it only merges into it`,
     );
   if (!requestsMerge(history, owner, after))
     throw new Violation(
       "I16",
-      `${name} has keys of ${owner}, which does not request to merge into it`,
+      `${name} has keys of ${owner}: it does not request to merge into it`,
     );
   const own = new Set([...ownKeys(write), ...appliedKeys(write)]);
   // The marks of a target that was the operator's as a whole are released.
@@ -125,8 +125,8 @@ export function checkMerge(write: TargetWrite): void {
       world.vaults.originsIn(contentOf(before)[key] ?? "").length > 0,
   );
   if (contested !== undefined)
-    throw new Violation("I16", `${name}: ${owner} took the key ${contested} of another resource`);
+    throw new Violation("I16", `${name}: ${owner} took the key ${contested} from another resource`);
   const isHandedOver = isReleased || before.metadata.annotations?.[ADOPT_ANNOTATION] === owner;
   if (taken && !isHandedOver)
-    throw new Violation("I16", `${name}: ${owner} replaced the key ${taken[0]} of others`);
+    throw new Violation("I16", `${name}: ${owner} replaced the key ${taken[0]} of another writer`);
 }

@@ -10,7 +10,7 @@ interface Rewrite {
 interface Reference {
   readonly key: string;
   readonly owner?: string;
-  readonly version?: number | "latest";
+  readonly version?: number | "latest" | "previous";
 }
 
 /** The spec of a VaultSecret or VaultFile, as far as the invariants concern it. */
@@ -120,7 +120,9 @@ export interface Item {
   /** Name of the source in the vault. */
   readonly source: string;
   readonly owner: string | undefined;
-  readonly version: number | "latest";
+  readonly version: number | "latest" | "previous";
+  /** The version of the item that a previous version is below. */
+  readonly leader?: number | "latest";
   /** A hold keeps the version that the target has. */
   readonly isHeld?: boolean;
   /** Metadata that a rule requires of the source. */
@@ -205,12 +207,18 @@ function derivedItems(
 /** Returns the items of a spec. What a hold names has that version. */
 export function itemsOf(spec: Spec): Item[] {
   const { hold } = spec;
-  const items = requestedItems(spec);
-  if (hold === undefined) return items;
-  return items.map((item) => {
-    if (item.version !== "latest") return item;
+  const requested = requestedItems(spec);
+  const items = requested.map((item) => {
+    if (hold === undefined || typeof item.version === "number") return item;
     const version = hold[item.id];
     return version === undefined ? { ...item, isHeld: true } : { ...item, version };
+  });
+  return items.map((item) => {
+    if (item.version !== "previous") return item;
+    const isLeader = ({ source, owner, version, absence }: Item): boolean =>
+      source === item.source && owner === item.owner && version === "latest" && absence !== "found";
+    const leader = items[requested.findIndex(isLeader)]?.version;
+    return { ...item, ...(leader !== undefined && leader !== "previous" && { leader }) };
   });
 }
 

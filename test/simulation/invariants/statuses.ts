@@ -73,6 +73,28 @@ function checkStalled(name: string, { conditions }: Status, after: KubeObject): 
     throw new Violation("I25", `${name} had a target, and is Stalled by ${stalled.reason}`);
 }
 
+/** A previous version is right below the version of another key of its entry (I13). */
+function checkPrevious(
+  world: World,
+  name: string,
+  after: KubeObject,
+  { id, source, version, served }: Pick<Item, "id" | "source" | "version"> & { served: number },
+  { items = [] }: Status,
+): void {
+  const spec = specOf(after);
+  if (version !== "previous" || isGated(world, after) || spec.hold !== undefined) return;
+  const owner = itemsOf(spec).find((item) => item.id === id)?.owner;
+  const leader = itemsOf(spec).find(
+    (item) => item.version === "latest" && item.source === source && item.owner === owner,
+  );
+  const shown = items.find(({ secretKey }) => secretKey === leader?.id)?.version;
+  if (shown !== undefined && shown !== served + 1)
+    throw new Violation(
+      "I13",
+      `${name} is ready with version ${served} of ${source} before version ${shown}`,
+    );
+}
+
 /**
  * A resource that is Ready has a target in which every key has the reported version: the latest
  * listed one (I13).
@@ -111,6 +133,7 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
         "I3",
         `${name} is ready with version ${item.version} of ${source}, not ${item.latest}`,
       );
+    checkPrevious(world, name, after, { id, source, version, served: item.version }, status);
     if (!content || isRendered) continue;
     const base64 = content[key] ?? "";
     const origin = world.vaults.origin(base64);

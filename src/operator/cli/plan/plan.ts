@@ -1,6 +1,6 @@
 import { API_GROUP } from "../../api/kinds.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
-import type { UpdatePolicy } from "../../sync/sync-resource.ts";
+import { isFollowing, type UpdatePolicy } from "../../sync/sync-resource.ts";
 import { type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
 import { readManifests } from "../manifests/read-manifests.ts";
 import { HAS_PROBLEMS } from "../options.ts";
@@ -66,22 +66,22 @@ function writtenKeys(
     id,
     source: pattern,
     version: undefined,
-    isFollowing: true,
+    hasGates: true,
   }));
   const sources = (resolved?.resource.items ?? items).map((item) => ({
     ...item,
     version: versions.get(item),
-    isFollowing: item.version === "latest",
+    hasGates: isFollowing(item),
   }));
   const all = [...sources, ...(resolved === undefined ? rules : [])];
-  return all.map(({ id, source, version, isFollowing }) => ({
+  return all.map(({ id, source, version, hasGates }) => ({
     resource: `${manifest.kind.toLowerCase()}/${manifest.name}`,
     namespace: manifest.namespace,
     target: `${target.kind}/${target.name}`,
     key: template === undefined ? id : `{{ ${id} }}`,
     source,
     version,
-    ...(isFollowing && updates !== undefined && { updates: gatesOf(updates) }),
+    ...(hasGates && updates !== undefined && { updates: gatesOf(updates) }),
   }));
 }
 

@@ -23,6 +23,7 @@ import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Candidate, Remembered, Resolution } from "../../sync/resolution.ts";
 import { resolveItem } from "../../sync/resolve.ts";
+import { resolvePrevious } from "../../sync/resolve-previous.ts";
 import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { listSecrets } from "../../../protocol/client/find-secret.ts";
@@ -112,7 +113,7 @@ export class References {
     const missing = found.items.map(({ source }) => source).filter((name) => !known.has(name));
     const near = nearNames(missing, listed);
     const expanded = { ...resource, items: found.items };
-    const resolutions = await Promise.all(
+    const resolved = await Promise.all(
       found.items.map(async (item) => {
         const candidates = isSecret
           ? await this.#secretCandidates(secrets, item, trust)
@@ -133,6 +134,7 @@ export class References {
         );
       }),
     );
+    const resolutions = resolvePrevious(resolved, () => false);
     const ruleOf = ({ id }: SyncItem): Find | undefined =>
       resource.finds.find((find) => find.id === id);
     const rest = unfound(found).map((one) =>

@@ -127,9 +127,14 @@ function isKept(
   });
 }
 
-/** Reports whether no key of an existing target follows the vault unless all do. */
-const followsTogether = ({ resource, state }: Assembling): boolean =>
-  resource.updates !== undefined && state.state === "owned" && state.synced.size > 0;
+/**
+ * Reports whether no key of an existing target follows the vault unless all do: a previous version
+ * belongs to the latest one next to it.
+ */
+const followsTogether = ({ resource: { updates, items }, state }: Assembling): boolean =>
+  (updates !== undefined || items.some(({ version }) => version === "previous")) &&
+  state.state === "owned" &&
+  state.synced.size > 0;
 
 /**
  * Returns what the target has of these entries, if that can be trusted and nothing else is in it.
@@ -249,7 +254,7 @@ async function readEntry(
   // version.
   const wentBack = before?.source === source && version < Math.min(before.version, fetch.version);
   const message = `${item.source}: the vault returned version ${version} instead of ${fetch.version}`;
-  if ((item.version !== "latest" && version !== item.version) || wentBack)
+  if ((item.version !== "latest" && version !== fetch.version) || wentBack)
     return retryable("UnexpectedResponse", message);
   const isLagging = version < fetch.version;
   const lag = isLagging

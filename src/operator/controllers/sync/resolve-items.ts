@@ -2,6 +2,7 @@ import { findCondition } from "../../api/conditions.ts";
 import { closedForAll, versionsDigest } from "../../sync/gate.ts";
 import type { Remembered, Resolution } from "../../sync/resolution.ts";
 import { resolveItem } from "../../sync/resolve.ts";
+import { resolvePrevious } from "../../sync/resolve-previous.ts";
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import { earlierItem, isForced } from "../../sync/sync-status.ts";
@@ -30,9 +31,14 @@ export function resolveItems(input: Observed): Resolution[] {
     candidates: source.candidates(snapshot, item, access),
     remembered: rememberedOf(input, deadlines, item),
   }));
+  const { state } = input;
+  const hasBytes = ({ id }: SyncItem): boolean => state.state === "owned" && state.synced.has(id);
   const resolveAll = (gate: Partial<Remembered>): Resolution[] =>
-    known.map(({ item, candidates, remembered }) =>
-      resolveItem(resource, item, candidates, { ...remembered, ...gate }, now),
+    resolvePrevious(
+      known.map(({ item, candidates, remembered }) =>
+        resolveItem(resource, item, candidates, { ...remembered, ...gate }, now),
+      ),
+      hasBytes,
     );
   const gate = gateOf(
     input,
