@@ -316,23 +316,13 @@ const objects: Readonly<Record<string, HandedOver>> = {
 };
 
 /** Returns what becomes of an object of a user that is handed over. */
-async function adoption({
-  hasMore,
-  confirmed,
-  policy,
-  before,
-  after,
-}: HandedOver): Promise<string> {
+async function adoption({ hasMore, confirmed, policy, ...steps }: HandedOver): Promise<string> {
   await using scene = new SimulatedWorld();
   const given = { scene, vault: scene.addFileVault(namespace, [], {}), values: {} };
   protect(given.vault, "a");
   const data = { a: encoded("theirs"), ...(hasMore && { more: encoded("more") }) };
-  const secret = scene.server.create(SECRETS, {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: app,
-    data,
-  });
+  const object = { apiVersion: "v1", kind: "Secret", metadata: app, data };
+  const secret = scene.server.create(SECRETS, object);
   const target = policy && { target: { creationPolicy: policy } };
   const spec = { connectionRef: { name: "vault" }, data: [dataOf("a")], ...target };
   scene.server.create(vaultSecretKind, {
@@ -343,14 +333,14 @@ async function adoption({
   });
   scene.start();
   await scene.clock.advance(MINUTE);
-  before?.(given);
+  steps.before?.(given);
   await scene.clock.advance(12 * MINUTE);
   const confirm = confirmed === undefined ? {} : { "vaultsync.dev/confirm-removals": confirmed };
   scene.server.patch(SECRETS, app, {
     metadata: { annotations: { "vaultsync.dev/adopt": "VaultSecret/app", ...confirm } },
   });
   await scene.clock.advance(MINUTE);
-  after?.(given);
+  steps.after?.(given);
   await scene.clock.advance(MINUTE);
   return `${outcome(secret, scene.server.find(SECRETS, app))}; ${reasonOf(given)}`;
 }

@@ -36,7 +36,6 @@ const RARE = [
   "connections",
   "workloads",
   "versions",
-  "previous",
   "validate",
 ] as const;
 export type Feature = (typeof FREQUENT)[number] | (typeof RARE)[number];

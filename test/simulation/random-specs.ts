@@ -10,8 +10,6 @@ export const RESOURCES = ["alpha", "beta", "gamma"] as const;
 const TARGETS = ["shared-target", "moved-1", "moved-2", ...RESOURCES] as const;
 const KEYS = ["k1", "k2", "k3"] as const;
 
-type SpecKind = "VaultSecret" | "VaultFile";
-
 /** Windows that open often; see `isOutside`. */
 const WINDOWS = [
   { schedule: "*/10 * * * *", duration: "2m" },
@@ -49,7 +47,7 @@ export class SpecMaker {
     this.#mix = mix;
   }
 
-  resource(kind: SpecKind, name: string): object {
+  resource(kind: "VaultSecret" | "VaultFile", name: string): object {
     const { below } = this;
     const connectionRef = {
       ...(below(0.1) && { kind: "VaultConnection" }),
@@ -250,7 +248,7 @@ export class SpecMaker {
 
   #previous(data: readonly DataEntry[]): DataEntry[] {
     const following = data.filter(({ remoteRef: { version = "latest" } }) => version === "latest");
-    if (following.length === 0 || !this.#has("previous")) return [];
+    if (following.length === 0 || !this.#mix.has("versions") || this.below(0.2)) return [];
     const { key, owner } = this.pick(following).remoteRef;
     const remoteRef = { key, ...(owner !== undefined && { owner }), version: "previous" };
     return [{ secretKey: "kp", remoteRef, ...(this.below(0.5) && { optional: true }) }];

@@ -46,22 +46,25 @@ const patch = (path: string, body: object): Pick<Write, "method" | "path" | "bod
   body,
 });
 const remove = (path: string): Pick<Write, "method" | "path"> => ({ method: "DELETE", path });
-const MERGED = {
-  labels: { "vaultsync.dev/merged": "true" },
-  annotations: { "merge.vaultsync.dev/vaultsecret.db": "{}" },
-};
 const merged = (
   object: string,
   values: object,
   recorded = true,
+  resource = "db",
 ): Pick<Write, "method" | "path" | "body" | "manager"> => ({
   ...patch(`${SECRETS}/${object}`, {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { name: object, ...(recorded && MERGED) },
+    metadata: {
+      name: object,
+      ...(recorded && {
+        labels: { "vaultsync.dev/merged": "true" },
+        annotations: { [`merge.vaultsync.dev/vaultsecret.${resource}`]: "{}" },
+      }),
+    },
     ...(Object.keys(values).length > 0 && { data: values }),
   }),
-  manager: "vaultsync:VaultSecret/db",
+  manager: `vaultsync:VaultSecret/${resource}`,
 });
 /** Changes to whom an object is handed over. */
 const handedOver = (adopters: string): object => ({
@@ -138,17 +141,7 @@ const targets: readonly Omit<HostileWrite, "policy">[] = [
   {
     name: "merge keys that were handed over to other resources",
     message: "keys that it merged",
-    ...patch(`${SECRETS}/keys-handed-over`, {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: {
-        name: "keys-handed-over",
-        labels: MERGED.labels,
-        annotations: { "merge.vaultsync.dev/vaultsecret.api": "{}" },
-      },
-      data,
-    }),
-    manager: "vaultsync:VaultSecret/api",
+    ...merged("keys-handed-over", data, true, "api"),
   },
   {
     name: "hand keys over to another resource",
