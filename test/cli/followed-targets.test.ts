@@ -66,6 +66,17 @@ test("a source that was deleted before its delete_time keeps its key permanently
   expect((await scene.next()).targets).toEqual({ guest: { a: "a1" } });
 });
 
+test("a deleted source keeps its key also with whenMissing: Delete", async () => {
+  const spec = { ...keysOf("a"), target: { whenMissing: "Delete" } };
+  const scene = await start({ db: spec }, (one) => one.store("a", "a1"));
+  await scene.next();
+  scene.delete("a");
+  for (let list = 0; list < 3; list++) {
+    await scene.clock.advance(60 * MINUTE);
+    expect((await scene.next()).targets).toEqual({ db: { a: "a1" } });
+  }
+});
+
 test("whenRemoved: Retain keeps a key after the delete_time of its source", async () => {
   const spec = { ...keysOf("a", "b"), target: { whenRemoved: "Retain" } };
   const scene = await start({ db: spec }, (one) => {

@@ -367,6 +367,16 @@ test("sync-waves: each waits for the health of the one before; the target is not
   expect(paths.map((path) => existsSync(`${path}/kustomization.yaml`))).toEqual([true, true, true]);
 });
 
+test("pod-mode", async () => {
+  const secrets = (): Promise<KubectlResult> =>
+    plane.kubectl(["get", "secrets", "-n", "shop", "-o", "name"]);
+  const before = await secrets();
+  await apply("pod-mode");
+  expect(await restarts("catalog")).toBe(1);
+  expect(await restarts("catalog-worker")).toBe(1);
+  expect(await secrets()).toEqual(before);
+});
+
 test("nothing differs from what was applied, and applying it again changes nothing", async () => {
   const input = manifests.join("\n---\n");
   const generations = (): Promise<KubectlResult> =>
