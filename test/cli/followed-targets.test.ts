@@ -62,8 +62,10 @@ test("a source that was deleted before its delete_time keeps its key permanently
   await scene.clock.advance(MINUTE);
   scene.delete("a");
   await scene.next();
-  await scene.clock.advance(10 * MINUTE);
-  expect((await scene.next()).targets).toEqual({ guest: { a: "a1" } });
+  for (let list = 0; list < 3; list++) {
+    await scene.clock.advance(10 * MINUTE);
+    expect((await scene.next()).targets).toEqual({ guest: { a: "a1" } });
+  }
 });
 
 test("a deleted source keeps its key also with whenMissing: Delete", async () => {

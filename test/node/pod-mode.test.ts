@@ -129,8 +129,10 @@ test("a pod without a Secret reads the vault by fileKeyRef and files, and a side
   const restarted = await namespace.reader("catalog", id);
   expect(restarted.pod.metadata.uid).toBe(reader.pod.metadata.uid);
   expect(await restarted.env("DB_PASSWORD")).toBe(second);
-  const sidecar = ({ name }: { name: string }): boolean => name === "vault-watch";
-  expect(restarted.pod.status.initContainerStatuses.find(sidecar)?.restartCount).toBe(0);
+  expect(restarted.pod.status.initContainerStatuses).toMatchObject([
+    { name: "vault-values", restartCount: 0 },
+    { name: "vault-watch", restartCount: 0 },
+  ]);
   expect(await secretsOf()).toBe("");
 });
 
