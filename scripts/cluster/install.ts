@@ -16,7 +16,8 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 const program = join(root, "src/main.ts");
 const nodePort = 30_443;
-const dataVolume = "vault-data";
+/** Either is the one of the vault's data: the cluster decides. */
+const volumes = ["vault-data", "vault-audit"];
 
 /** A vault in a cluster, and how to reach it. */
 export interface InstalledVault {
@@ -80,12 +81,12 @@ export async function installVault(cluster: NodeCluster): Promise<InstalledVault
   const { address } = cluster.layout;
   const inside = `${name}.${namespace}.svc`;
   await cluster.kubectlOutput(["apply", "--filename", join(root, "deploy/vault/namespace.yaml")]);
-  await cluster.addVolumes([dataVolume, "vault-audit"]);
+  await cluster.addVolumes(volumes);
   const ca = await createVaultSecrets(cluster, [inside, address]);
   const issuer = await writeIssuerKeys(cluster);
   await installChart(cluster, vaultRelease, [
     `flags.allowedHosts={${inside}}`,
-    `flags.identityIssuers=${issuer}=/data/${issuerKeys}`,
+    `flags.identityIssuers={${issuer}=/data/${issuerKeys}}`,
     `flags.identityAudiences=https://${inside}`,
   ]);
   await cluster.apply([outsideService(namespace)]);
@@ -113,7 +114,8 @@ export async function issuerOf(cluster: NodeCluster): Promise<string> {
 /** Writes the keys of the cluster's issuer to the vault's volume. Returns the issuer. */
 async function writeIssuerKeys(cluster: NodeCluster): Promise<string> {
   const keys = await cluster.kubectlOutput(["get", "--raw", "/openid/v1/jwks"]);
-  await writeFile(join(cluster.directory, "volumes", dataVolume, issuerKeys), keys);
+  for (const volume of volumes)
+    await writeFile(join(cluster.directory, "volumes", volume, issuerKeys), keys);
   return issuerOf(cluster);
 }
 

@@ -64,14 +64,14 @@ test("--watch keeps the files while the vault fails, and reports each failure on
   const watching = watch({}, "--account", through);
   await expect.poll(() => text(env()), soon).toContain("canary-one");
   proxy.inject(({ response }) => void response.writeHead(503).end("{}"));
-  await watching.waitForOutput(({ stderr }) => stderr.includes("keep their content") || undefined);
+  await watching.waitForOutput(({ stderr }) => stderr.includes("follow the vault") || undefined);
   const { length } = proxy.requests;
   await expect.poll(() => proxy.requests.length, soon).toBeGreaterThan(length);
   expect(await text(`${files()}/db/PASSWORD`)).toBe("canary-one");
   await proxy.heal();
   await store("watched-2", "canary-two");
   await expect.poll(() => text(env()), soon).toContain("canary-two");
-  expect(watching.stderr.match(/keep their content/gu)).toHaveLength(1);
+  expect(watching.stderr.match(/follow the vault/gu)).toHaveLength(1);
 });
 
 test("--watch starts with the files of an earlier process while the vault fails", async () => {

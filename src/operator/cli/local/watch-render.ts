@@ -167,7 +167,7 @@ export async function watchRender(flags: WatchFlags): Promise<void> {
       return;
     }
   }
-  const prefix = "files keep their content";
+  const prefix = "not all files follow the vault";
   await poll(
     () => watch.attempt(),
     { intervalMs, firstMs: isFirst ? intervalMs : 0, prefix },
