@@ -83,6 +83,9 @@ async function example(
   });
 }
 
+/** The first process of a container ignores SIGTERM unless it handles it. */
+const program = `process.on("SIGTERM", () => process.exit());${readerProgram}`;
+
 const trust = ["--ca-file=/manifests/ca.crt", "--interval=2"];
 
 const secretsOf = async (): Promise<string> =>
@@ -108,7 +111,7 @@ test("a pod without a Secret reads the vault by fileKeyRef and files, and a side
   await namespace.apply(
     ...(await example("pod-mode.yaml", () => ({
       image,
-      command: ["/usr/local/bin/node", "--eval", readerProgram],
+      command: ["/usr/local/bin/node", "--eval", program],
     }))),
   );
   const reader = await namespace.reader("catalog");
@@ -157,7 +160,7 @@ test("a program whose image has no file of Node runs with vaultsync of an image 
       return {
         image: sandboxImage,
         command: [...command.slice(0, at), ...trust, "--"],
-        args: [...node, "--eval", readerProgram],
+        args: [...node, "--eval", program],
       };
     })),
   );
