@@ -355,13 +355,12 @@ test("sync-waves: each waits for the health of the one before; the target is not
 });
 
 test("pod-mode", async () => {
-  const secrets = (): Promise<KubectlResult> =>
-    plane.kubectl(["get", "secrets", "-n", "shop", "-o", "name"]);
-  const before = await secrets();
+  const secrets = ["get", "secrets", "-n", "shop", "-o", "name"];
+  const before = await plane.kubectl(secrets);
   await apply("pod-mode");
   expect(await restarts("catalog")).toBe(1);
   expect(await restarts("catalog-worker")).toBe(1);
-  expect(await secrets()).toEqual(before);
+  expect(await plane.kubectl(secrets)).toEqual(before);
 });
 
 test("nothing differs from what was applied, and applying it again changes nothing", async () => {
