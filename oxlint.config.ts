@@ -65,6 +65,7 @@ export const modules: Record<string, string[]> = {
   // Commands stand on the pure core, and never on the controllers.
   "operator/cli": [
     "operator/doctor",
+    "operator/connection",
     "operator/sync",
     "operator/template",
     "operator/api",

@@ -61,6 +61,10 @@ const menu: Menu = {
     description: "memory of the operator by number of resources",
     node: ["scripts/bench/memory.ts"],
   },
+  local: {
+    description: "start of vaultsync run next to Node alone, and the speed of --mask",
+    node: ["scripts/bench/local.ts"],
+  },
   lists: {
     description: "lists of a hundred thousand entries in the operator",
     node: ["scripts/bench/long-lists.ts"],

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { z } from "zod";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { certificate } from "../../test/lab/certificates.ts";
 import { Helm, operatorRelease, type Release, vaultRelease } from "../../test/lab/helm/helm.ts";
@@ -15,6 +16,8 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 const program = join(root, "src/main.ts");
 const nodePort = 30_443;
+/** Either is the one of the vault's data: the cluster decides. */
+const volumes = ["vault-data", "vault-audit"];
 
 /** A vault in a cluster, and how to reach it. */
 export interface InstalledVault {
@@ -78,9 +81,14 @@ export async function installVault(cluster: NodeCluster): Promise<InstalledVault
   const { address } = cluster.layout;
   const inside = `${name}.${namespace}.svc`;
   await cluster.kubectlOutput(["apply", "--filename", join(root, "deploy/vault/namespace.yaml")]);
-  await cluster.addVolumes(["vault-data", "vault-audit"]);
+  await cluster.addVolumes(volumes);
   const ca = await createVaultSecrets(cluster, [inside, address]);
-  await installChart(cluster, vaultRelease, [`flags.allowedHosts={${inside}}`]);
+  const issuer = await writeIssuerKeys(cluster);
+  await installChart(cluster, vaultRelease, [
+    `flags.allowedHosts={${inside}}`,
+    `flags.identityIssuers={${issuer}=/data/${issuerKeys}}`,
+    `flags.identityAudiences=https://${inside}`,
+  ]);
   await cluster.apply([outsideService(namespace)]);
   const password = new Redacted(randomBytes(18).toString("base64url"));
   const command = ["/usr/local/bin/node", "/app/dist/main.js", "vault", "user", "add", account];
@@ -90,6 +98,25 @@ export async function installVault(cluster: NodeCluster): Promise<InstalledVault
   });
   const outsideUrl = `https://${address}:${nodePort}`;
   return { url: `https://${inside}`, outsideUrl, ca, password };
+}
+
+/** File in the vault's volume with the keys of the cluster's ServiceAccounts. */
+const issuerKeys = "issuer-keys.json";
+
+const discovery = z.object({ issuer: z.string() });
+
+/** Returns the issuer of the tokens of a cluster's ServiceAccounts. */
+export async function issuerOf(cluster: NodeCluster): Promise<string> {
+  const path = "/.well-known/openid-configuration";
+  return discovery.parse(JSON.parse(await cluster.kubectlOutput(["get", "--raw", path]))).issuer;
+}
+
+/** Writes the keys of the cluster's issuer to the vault's volume. Returns the issuer. */
+async function writeIssuerKeys(cluster: NodeCluster): Promise<string> {
+  const keys = await cluster.kubectlOutput(["get", "--raw", "/openid/v1/jwks"]);
+  for (const volume of volumes)
+    await writeFile(join(cluster.directory, "volumes", volume, issuerKeys), keys);
+  return issuerOf(cluster);
 }
 
 function outsideService(namespace: string): object {

@@ -23,7 +23,8 @@ function allowedValues(values: readonly string[] | undefined): "*" | ReadonlySet
   return values === undefined || values.includes("*") ? "*" : new Set(values);
 }
 
-function scopeOf({ scope = {} }: ConnectionSpec): Scope {
+/** Returns the scope that a connection requests. */
+export function scopeOf({ scope = {} }: ConnectionSpec): Scope {
   return {
     cloud_type: allowedValues(scope.cloudType),
     environment_type: allowedValues(scope.environmentType),

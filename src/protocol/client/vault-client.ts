@@ -145,9 +145,48 @@ export async function logIn(
   };
   const response = await send(connectTo(vault), "generate_access_token", json(body), TIMEOUT_MS);
   const tokens = await parsedBody("generate_access_token", response, tokenResponse);
+  return accountOf(vault, email, tokens);
+}
+
+/** A login of a workload with a token of its platform, such as one for a ServiceAccount. */
+export interface IdentityLogin {
+  readonly email: string;
+  /** Returns a valid token for this vault. */
+  readonly readToken: () => Promise<Redacted<string>>;
+  /** Limits the tokens; by default they reach all that the identity may. */
+  readonly scope?: string | undefined;
+  /** Lifetime of the tokens: the vault does not extend it. */
+  readonly hours: number;
+}
+
+/** Logs in without a password. @throws Error that says what to compare when the vault rejects it */
+async function logInWithIdentity(
+  vault: VaultAddress,
+  { email, readToken, scope, hours }: IdentityLogin,
+): Promise<Account> {
+  const identity_token = (await readToken()).reveal();
+  const body = { email, identity_token, scope, expiration_hours: hours };
+  const operation = "exchange_identity_token";
+  const response = await send(connectTo(vault), operation, json(body), TIMEOUT_MS).catch(
+    (error: unknown) => {
+      if (!(error instanceof VaultResponseError) || error.code !== "invalid_credentials")
+        throw error;
+      throw new Error(
+        `the vault rejected the token for ${email} (${error.code}): compare its issuer, audience and subject with vaultsync vault identity list`,
+      );
+    },
+  );
+  return accountOf(vault, email, await parsedBody(operation, response, tokenResponse));
+}
+
+function accountOf(
+  { url, ca }: VaultAddress,
+  email: string,
+  tokens: z.infer<typeof tokenResponse>,
+): Account {
   return {
-    url: vault.url,
-    ...(vault.ca !== undefined && { ca: vault.ca }),
+    url,
+    ...(ca !== undefined && { ca }),
     email,
     accessToken: new Redacted(tokens.access_token),
     refreshToken: new Redacted(tokens.refresh_token),
@@ -166,12 +205,18 @@ interface Definition<O extends JsonOperation> {
  */
 export class VaultClient {
   readonly #file: AccountFile | undefined;
+  readonly #logIn: (() => Promise<Account>) | undefined;
+  #renewal: Promise<void> | undefined;
   #vault: Vault;
   #account: Account;
 
-  /** @param file keeps the refreshed tokens for the next command; without it they are in memory */
-  constructor(account: Account, file?: AccountFile) {
-    this.#file = file;
+  /**
+   * @param renewal file that keeps the refreshed tokens for the next command, or a login that
+   * replaces expired tokens; without it, they are refreshed and in memory
+   */
+  constructor(account: Account, renewal?: AccountFile | (() => Promise<Account>)) {
+    this.#file = renewal instanceof AccountFile ? renewal : undefined;
+    this.#logIn = typeof renewal === "function" ? renewal : undefined;
     this.#vault = connectTo(account);
     this.#account = account;
   }
@@ -180,6 +225,12 @@ export class VaultClient {
   static async open(path: string): Promise<VaultClient> {
     const file = new AccountFile(path);
     return new VaultClient(await file.read(), file);
+  }
+
+  /** Logs in with a token of the platform, also when the tokens of the vault have expired. */
+  static async withIdentity(vault: VaultAddress, login: IdentityLogin): Promise<VaultClient> {
+    const logInAgain = (): Promise<Account> => logInWithIdentity(vault, login);
+    return new VaultClient(await logInAgain(), logInAgain);
   }
 
   get email(): string {
@@ -232,9 +283,10 @@ export class VaultClient {
   }
 
   async #authorized(operation: Operation, body: () => Body, timeoutMs: number): Promise<Response> {
+    let used = "";
     const attempt = (): Promise<Response> => {
       const { headers, ...more } = body();
-      const authorization = this.#account.accessToken.reveal();
+      const authorization = (used = this.#account.accessToken.reveal());
       return send(
         this.#vault,
         operation,
@@ -247,13 +299,24 @@ export class VaultClient {
     } catch (error) {
       if (!(error instanceof VaultResponseError) || error.code !== "invalid_token") throw error;
     }
-    await this.#refresh();
+    await this.#renew(used);
     return attempt();
   }
 
-  /** Gets the next access token, unless another command has stored one. */
-  async #refresh(): Promise<void> {
-    const used = this.#account.accessToken.reveal();
+  /** Gets the next access token, once for all requests that were sent with this one. */
+  async #renew(used: string): Promise<void> {
+    if (this.#account.accessToken.reveal() !== used) return;
+    this.#renewal ??= this.#renewed(used).finally(() => (this.#renewal = undefined));
+    await this.#renewal;
+  }
+
+  async #renewed(used: string): Promise<void> {
+    if (this.#logIn === undefined) await this.#refresh(used);
+    else this.#account = await this.#logIn();
+  }
+
+  /** Refreshes the access token, unless another command has stored the next one. */
+  async #refresh(used: string): Promise<void> {
     if (this.#file) this.#account = await this.#file.read();
     // Another login may be to another vault: only that vault may see its tokens.
     this.#vault = connectTo(this.#account);

@@ -171,15 +171,8 @@ async function argoHealth(kind: string, name: string, state: string): Promise<st
 }
 
 async function restarts(name: string): Promise<number> {
-  const { stdout } = await plane.kubectl([
-    "get",
-    "deployment",
-    name,
-    "-n",
-    "shop",
-    "-o",
-    "jsonpath={.metadata.generation}",
-  ]);
+  const args = ["get", "deployment", name, "-n", "shop", "-o", "jsonpath={.metadata.generation}"];
+  const { stdout } = await plane.kubectl(args);
   return Number(stdout);
 }
 
@@ -342,14 +335,8 @@ test("sync-waves: each waits for the health of the one before; the target is not
   const secret = await wave(1);
   expect(await argoHealth("VaultSecret", secret, "SourceMissing")).toBe("Progressing");
   const password = await protect(shop, "billing-db-password", canaries.text("billing"));
-  await plane.kubectl([
-    "annotate",
-    "vaultsecret",
-    secret,
-    "-n",
-    "shop",
-    "vaultsync.dev/force-sync=1",
-  ]);
+  const forced = ["annotate", "vaultsecret", secret, "-n", "shop", "vaultsync.dev/force-sync=1"];
+  await plane.kubectl(forced);
   expect(await argoHealth("VaultSecret", secret, "Synced")).toBe("Healthy");
   const target = await get("Secret", "billing-db");
   expect(Buffer.from(target?.data["password"] ?? "", "base64").toString()).toBe(password);
@@ -365,6 +352,15 @@ test("sync-waves: each waits for the health of the one before; the target is not
     .join("\n");
   const paths = [...sources.matchAll(/^ +path: (\S+)$/gmu)].map(([, path = ""]) => path);
   expect(paths.map((path) => existsSync(`${path}/kustomization.yaml`))).toEqual([true, true, true]);
+});
+
+test("pod-mode", async () => {
+  const secrets = ["get", "secrets", "-n", "shop", "-o", "name"];
+  const before = await plane.kubectl(secrets);
+  await apply("pod-mode");
+  expect(await restarts("catalog")).toBe(1);
+  expect(await restarts("catalog-worker")).toBe(1);
+  expect(await plane.kubectl(secrets)).toEqual(before);
 });
 
 test("nothing differs from what was applied, and applying it again changes nothing", async () => {

@@ -6,7 +6,7 @@ import { waitUntil } from "../../lab/clock/wait-until.ts";
 const port = 8080;
 
 /** Responds with what its process reads: a variable, or the bytes of a file. */
-const program = `
+export const readerProgram = `
 const { randomUUID } = require("node:crypto");
 const { readFileSync } = require("node:fs");
 const id = randomUUID();
@@ -24,6 +24,8 @@ require("node:http").createServer((request, response) => {
   }
 }).listen(${port});
 `;
+
+export const readinessProbe = { httpGet: { path: "/id", port }, periodSeconds: 1 };
 
 export interface ReaderSpec {
   readonly env?: readonly object[];
@@ -45,11 +47,11 @@ export function readerPod({ env, envFrom, mounts, volumes, restartPolicy }: Read
         name: "reader",
         image,
         imagePullPolicy: "Never",
-        command: ["/usr/local/bin/node", "--eval", program],
+        command: ["/usr/local/bin/node", "--eval", readerProgram],
         env: env ?? [],
         envFrom: envFrom ?? [],
         volumeMounts: mounts ?? [],
-        readinessProbe: { httpGet: { path: "/id", port }, periodSeconds: 1 },
+        readinessProbe,
       },
     ],
     volumes: volumes ?? [],
@@ -74,6 +76,9 @@ const Pod = z.object({
           state: z.object({ waiting: z.object({ reason: z.string() }).optional() }),
         }),
       )
+      .default([]),
+    initContainerStatuses: z
+      .array(z.object({ name: z.string(), restartCount: z.int() }))
       .default([]),
   }),
 });

@@ -24,15 +24,21 @@ export class NodeNamespace {
   }
 
   static async create(prefix: string): Promise<NodeNamespace> {
-    const cluster = await NodeCluster.open(inject("controlPlane"));
-    const { url, outsideUrl, ca, password } = inject("vault");
-    const vault = await logInAsShop(outsideUrl, new Redacted(password), ca);
-    const namespace = new NodeNamespace(cluster, await cluster.createNamespace(prefix), vault);
+    const namespace = await NodeNamespace.empty(prefix);
+    const { url, ca, password } = inject("vault");
     const bundle = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "vault-ca" } };
     const caBundleRef = { kind: "ConfigMap", name: "vault-ca" };
     const spec = { password, url, email: account, caBundleRef, refreshInterval: "5s" };
     await namespace.apply({ ...bundle, data: { "ca.crt": ca } }, ...vaultConnection("vault", spec));
     return namespace;
+  }
+
+  /** Creates a namespace without a connection. */
+  static async empty(prefix: string): Promise<NodeNamespace> {
+    const cluster = await NodeCluster.open(inject("controlPlane"));
+    const { outsideUrl, ca, password } = inject("vault");
+    const vault = await logInAsShop(outsideUrl, new Redacted(password), ca);
+    return new NodeNamespace(cluster, await cluster.createNamespace(prefix), vault);
   }
 
   async apply(...objects: readonly object[]): Promise<void> {

@@ -6,11 +6,25 @@ import type { RunFlags } from "./run.ts";
 
 /** Adds the options that select manifests, and the login that reads their sources. */
 const addLocalOptions = (command: Command): Command =>
-  addManifestOptions(addAccountOption(command)).option(
-    "--allowed-secret-types <types>",
-    "value of this flag of the operator: comma-separated types of Secrets in addition to the default ones",
-    parseList,
-  );
+  addManifestOptions(addAccountOption(command))
+    .option(
+      "--identity-token-file <file>",
+      "token of a workload, such as a projected token of a ServiceAccount: log in with it instead of an account, to the vault that the VaultConnection names",
+    )
+    .option(
+      "--ca-file <file>",
+      "PEM bundle trusted at that login instead of the public authorities",
+    )
+    .option(
+      "--allowed-secret-types <types>",
+      "value of this flag of the operator: comma-separated types of Secrets in addition to the default ones",
+      parseList,
+    );
+
+const intervalOption = (): Option =>
+  new Option("--interval <seconds>", "time between two lists of the vault with --watch")
+    .argParser(parseWholeNumber)
+    .default(10);
 
 function renderCommand(): Command {
   return addLocalOptions(new Command("render"))
@@ -22,19 +36,22 @@ function renderCommand(): Command {
         "env",
         "dir",
         "json",
+        "watch",
       ]),
     )
     .addOption(
       new Option(
         "--env <file>",
         "write the keys of Opaque Secrets as NAME='value'; - prints them",
-      ).conflicts(["dir", "json"]),
+      ).conflicts("json"),
     )
     .addOption(
-      new Option("--dir <directory>", "write each key to DIRECTORY/TARGET/KEY").conflicts(["json"]),
+      new Option("--dir <directory>", "write each key to DIRECTORY/TARGET/KEY").conflicts("json"),
     )
-    .addOption(new Option("--json", "print the content of all targets as JSON"))
+    .addOption(new Option("--json", "print the content of all targets as JSON").conflicts("watch"))
     .option("--show", "print values to a terminal")
+    .option("--watch", "replace the files of --dir and --env when the vault has another version")
+    .addOption(intervalOption())
     .action(async (flags: RenderFlags, command: Command) =>
       (await import("./render.ts")).render(flags, command),
     );
@@ -62,12 +79,7 @@ function runCommand(): Command {
     )
     .argument("<command...>", "the command and its arguments, after --")
     .option("--watch", "restart the command when the vault has another version")
-    .option(
-      "--interval <seconds>",
-      "time between two lists of the vault with --watch",
-      parseWholeNumber,
-      10,
-    )
+    .addOption(intervalOption())
     .option(
       "--grace <seconds>",
       "time for the command to end, with --watch, before it is killed",

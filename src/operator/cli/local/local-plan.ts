@@ -4,7 +4,7 @@ import { canonicalEmail } from "../../../protocol/email-address.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { API_GROUP } from "../../api/kinds.ts";
 import { type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
-import { readManifests } from "../manifests/read-manifests.ts";
+import { type Manifests, readManifests } from "../manifests/read-manifests.ts";
 import { checkClusterRules } from "../plan/check-cluster-rules.ts";
 import { type KnownNamespaces, knownNamespaces } from "../plan/check-resources.ts";
 import {
@@ -22,6 +22,9 @@ export interface LocalFlags extends AccountFlags {
   readonly filename: string[];
   readonly namespace: string;
   readonly allowedSecretTypes?: string[];
+  /** Token of a workload, instead of an account. */
+  readonly identityTokenFile?: string;
+  readonly caFile?: string;
 }
 
 /** A resource, and the connection that says what it may read. */
@@ -79,24 +82,39 @@ function connected({ connections, resources }: Plan, login: Login): ConnectedRes
   });
 }
 
-/**
- * Reads the VaultSecrets and VaultFiles of files, with what `vaultsync plan` finds wrong with their
- * specs. A connection may be missing: then the login decides what there is to read.
- * @throws Error when a file cannot be read, or there is no resource
- */
-export async function readLocalPlan(flags: LocalFlags, login: Login): Promise<LocalPlan> {
-  const { filename, namespace, allowedSecretTypes = [] } = flags;
+/** The manifests of files, and what is wrong with them before a login is known. */
+export interface LocalManifests {
+  readonly read: Manifests;
+  readonly plan: Plan;
+  readonly problems: readonly Problem[];
+}
+
+/** Reads the manifests of files. @throws Error when a file cannot be read */
+export async function readLocalManifests({
+  filename,
+  namespace,
+  allowedSecretTypes = [],
+}: LocalFlags): Promise<LocalManifests> {
   const read = await readManifests(filename, API_GROUP, namespace);
   const problems: Problem[] = [...read.problems];
   const plan = planOf(read.manifests, allowedSecretTypes, problems);
-  const resources = connected(plan, login);
-  if (resources.length === 0 && problems.length === 0)
+  if (plan.resources.length === 0 && problems.length === 0)
     throw new Error(`no VaultSecret or VaultFile in ${filename.join(", ")}`);
+  return { read, plan, problems: sortProblems(problems) };
+}
+
+/**
+ * Returns the VaultSecrets and VaultFiles of manifests, with what `vaultsync plan` finds wrong with
+ * their specs. A connection may be missing: then the login decides what there is to read.
+ */
+export function localPlan({ read, plan, problems }: LocalManifests, login: Login): LocalPlan {
+  const resources = connected(plan, login);
   const connections = resources.map(({ connection }) => connection);
   const declared = new Set([...plan.declared, ...connections.map(keyOfConnection)]);
-  problems.push(
+  const found = [
+    ...problems,
     ...checkClusterRules(read, { ...plan, connections, declared }),
     ...resources.flatMap((one) => loginProblems(one, login)),
-  );
-  return { resources, namespaces: knownNamespaces(read), problems: sortProblems(problems) };
+  ];
+  return { resources, namespaces: knownNamespaces(read), problems: sortProblems(found) };
 }

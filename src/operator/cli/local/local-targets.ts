@@ -2,7 +2,14 @@ import { systemClock } from "../../../lib/clock.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import type { Content } from "../../sync/content.ts";
-import { decide, type Entry, MAX_TARGET_BYTES, targetName, tooLarge } from "../../sync/decide.ts";
+import {
+  decide,
+  type Entry,
+  type Fetch,
+  MAX_TARGET_BYTES,
+  targetName,
+  tooLarge,
+} from "../../sync/decide.ts";
 import type { Input } from "../../sync/derive.ts";
 import { makeContent } from "../../sync/make-content.ts";
 import { checkAccess, type NamespaceAccess } from "../../sync/namespace-access.ts";
@@ -12,20 +19,23 @@ import {
   type ReadyCondition,
   SUSPENDED,
 } from "../../sync/ready-condition.ts";
+import type { Resolution } from "../../sync/resolution.ts";
 import { shapeProblem } from "../../sync/secret-shape.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { type Manifest, type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
 import { accessThrough, checkResource, targetBefore } from "../plan/check-resources.ts";
 import { keyOfReference, pathOf, type PlannedResource } from "../plan/planned-resource.ts";
-import { References, type ResolvedResource } from "../plan/resolve-references.ts";
+import { type Recall, References, type ResolvedResource } from "../plan/resolve-references.ts";
 import { entryReader } from "./entry-reader.ts";
 import type { LocalPlan } from "./local-plan.ts";
+import { claimOf, type Origin, originOf } from "./origin.ts";
 
 /** A target that the operator would write, before its values are read. */
 interface DecidedTarget {
   readonly manifest: Manifest;
   readonly resource: SyncResource;
   readonly entries: readonly Entry[];
+  readonly resolutions: readonly Resolution[];
   /** Condition that the operator would report next to the written target. */
   readonly readyCondition: ReadyCondition;
 }
@@ -35,6 +45,8 @@ export interface LocalTarget {
   readonly manifest: Manifest;
   readonly resource: SyncResource;
   readonly content: Content;
+  /** The sources of the bytes. */
+  readonly origin: Origin;
 }
 
 /** The decisions for a plan, from the lists of the vault. */
@@ -46,7 +58,14 @@ export interface Decided {
   readonly notes: ReadonlySet<string>;
 }
 
-const textOf = ({ file, line, message }: Problem): string => `${file}:${line}: ${message}`;
+/** A resource, and what its references refer to: a condition if they find too much. */
+export interface ResolvedPlan {
+  readonly planned: PlannedResource;
+  readonly access: NamespaceAccess;
+  readonly resolved: ResolvedResource | ReadyCondition;
+}
+
+export const textOf = ({ file, line, message }: Problem): string => `${file}:${line}: ${message}`;
 
 /**
  * Returns the target of a resource, or why the operator would not write it. There is none, and
@@ -72,7 +91,8 @@ function decideTarget(
     const found = checkResource(planned, access, resolved);
     return found.length > 0 ? found : [problemAt(manifest, ["spec"], readyCondition.message)];
   }
-  const target = { manifest, resource, entries: plan.entries, readyCondition };
+  const { entries: written } = plan;
+  const target = { manifest, resource, entries: written, resolutions, readyCondition };
   const notes = itemProblems(resolutions).map(({ item, message }) =>
     problemAt(manifest, pathOf({ manifest, resource }, item), message),
   );
@@ -80,12 +100,20 @@ function decideTarget(
 }
 
 /**
- * Decides for the resources of a plan as the operator does for targets that do not exist, from the
- * lists of the vault. Reads no value.
+ * Resolves the references of a plan with the lists of the vault, each of which is read once.
+ * Suspended resources are problems.
+ * @param recall returns what is known of the target of a resource
  */
-export async function decideTargets(plan: LocalPlan, client: VaultClient): Promise<Decided> {
-  const references = new References(client, entryReader(client));
-  const targets: DecidedTarget[] = [];
+export async function resolvePlan(
+  plan: LocalPlan,
+  references: References,
+  recall: (resource: SyncResource) => Recall | undefined = () => undefined,
+): Promise<{
+  readonly resolved: readonly ResolvedPlan[];
+  readonly problems: readonly Problem[];
+  readonly notes: Set<string>;
+}> {
+  const resolved: ResolvedPlan[] = [];
   const problems: Problem[] = [];
   const notes = new Set<string>();
   for (const { planned, connection } of plan.resources) {
@@ -99,9 +127,24 @@ export async function decideTargets(plan: LocalPlan, client: VaultClient): Promi
       notes.add(
         `spec.access of ${keyOfReference(planned)} is not checked for the namespace ${manifest.namespace}: add its Namespace to the files`,
       );
-    const resolved = await references.resolve(resource, connection, access);
+    const found = await references.resolve(resource, connection, access, recall(resource));
+    resolved.push({ planned, access, resolved: found });
+  }
+  return { resolved, problems, notes };
+}
+
+/**
+ * Decides for the resources of a plan as the operator does for targets that do not exist, from the
+ * lists of the vault. Reads no value.
+ */
+export async function decideTargets(plan: LocalPlan, client: VaultClient): Promise<Decided> {
+  const references = new References(client, entryReader(client));
+  const targets: DecidedTarget[] = [];
+  const { resolved: all, problems: suspended, notes } = await resolvePlan(plan, references);
+  const problems = [...suspended];
+  for (const { planned, access, resolved } of all) {
     if ("reason" in resolved) {
-      problems.push(problemAt(manifest, ["spec"], resolved.message));
+      problems.push(problemAt(planned.manifest, ["spec"], resolved.message));
       continue;
     }
     const decided = decideTarget(planned, access, resolved);
@@ -123,16 +166,20 @@ export const versionsOf = ({ targets }: Decided): string =>
       resource.target,
       entries.map((entry) =>
         entry.from === "vault"
-          ? [entry.id, entry.item.source, entry.fetch.candidate.owner, entry.fetch.version]
+          ? [entry.id, entry.item.source, claimOf(entry.item, entry.fetch)]
           : [],
       ),
     ]),
   );
 
+/** Returns the version that an entry is read from, if the vault lists it. */
+export const fetchOf = (entry: Entry): Fetch | undefined =>
+  entry.from === "vault" ? entry.fetch : entry.refetch;
+
 /** @throws Error when an entry cannot be read */
-async function readInput(entry: Entry, signal: AbortSignal): Promise<Input> {
+export async function readInput(entry: Entry, signal: AbortSignal): Promise<Input> {
   const { item } = entry;
-  const fetch = entry.from === "vault" ? entry.fetch : entry.refetch;
+  const fetch = fetchOf(entry);
   if (fetch === undefined) throw new Error(`${item.source}: the vault does not list it`);
   const { bytes, version } = await fetch.candidate.read(fetch.version, signal);
   if (version !== fetch.version)
@@ -151,9 +198,16 @@ async function contentOf(
   const inputs = await Promise.all(entries.map((entry) => readInput(entry, signal)));
   const content = await makeContent(resource, inputs, key, systemClock.now());
   if ("reason" in content) return lackingSources(content, readyCondition);
+  return contentProblem(resource, content) ?? content;
+}
+
+/** Returns the condition for content that a target cannot have. */
+export function contentProblem(
+  resource: SyncResource,
+  content: Content,
+): ReadyCondition | undefined {
   const size = [...content.values()].reduce((sum, bytes) => sum + bytes.byteLength, 0);
-  if (size > MAX_TARGET_BYTES) return tooLarge(size);
-  return shapeProblem(resource, content) ?? content;
+  return size > MAX_TARGET_BYTES ? tooLarge(size) : shapeProblem(resource, content);
 }
 
 /**
@@ -172,7 +226,11 @@ export async function makeTargets(
     const { manifest, resource } = target;
     const content = await contentOf(target, key, signal);
     if ("reason" in content) problems.push(problemAt(manifest, ["spec"], content.message));
-    else made.push({ manifest, resource, content });
+    else {
+      const { entries, resolutions } = target;
+      const origin = originOf(entries, resolutions, undefined, systemClock.now());
+      made.push({ manifest, resource, content, origin });
+    }
   }
   return { targets: made, problems: sortProblems(problems) };
 }

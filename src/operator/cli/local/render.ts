@@ -1,24 +1,28 @@
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { Command } from "commander";
-import { Redacted } from "../../../lib/redacted.ts";
-import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import type { Problem } from "../manifests/manifest.ts";
 import { HAS_PROBLEMS } from "../options.ts";
-import { type LocalFlags, readLocalPlan } from "./local-plan.ts";
-import { decideTargets, type LocalTarget, makeTargets } from "./local-targets.ts";
+import { ImmediateEnd } from "./immediate-end.ts";
+import type { LocalFlags } from "./local-plan.ts";
+import type { LocalTarget } from "./local-targets.ts";
+import { PublishedDirectory } from "./published-directory.ts";
+import { readTargets } from "./read-targets.ts";
 import { formatJson, formatManifests, formatVariables } from "./rendering.ts";
-import { printNotes, printProblems } from "./report.ts";
-import { directoryProblems, writePrivateFile, writeTargets } from "./target-files.ts";
+import { printProblems } from "./report.ts";
+import { directoryProblems, removeUnfinished, writePrivateFile } from "./target-files.ts";
 import { variablesOf } from "./variables.ts";
+import { watchRender } from "./watch-render.ts";
 
-/** Flags of `vaultsync render`: exactly one form of output. */
+/** Flags of `vaultsync render`: one form of output, or files and variables. */
 export interface RenderFlags extends LocalFlags {
   readonly secret?: boolean;
   readonly env?: string;
   readonly dir?: string;
   readonly json?: boolean;
   readonly show?: boolean;
+  readonly watch?: boolean;
+  /** In seconds. */
+  readonly interval: number;
 }
 
 /** Something that puts out values, or the reasons why it cannot. */
@@ -28,44 +32,35 @@ async function print(text: string): Promise<void> {
   if (text !== "" && !process.stdout.write(text)) await once(process.stdout, "drain");
 }
 
+const NO_VARIABLES = { variables: new Map<string, string>(), problems: [] };
+
 function outputOf(
   { secret = false, json = false, env, dir }: RenderFlags,
   targets: readonly LocalTarget[],
 ): Output {
   if (secret) return { write: () => print(formatManifests(targets)) };
   if (json) return { write: () => print(formatJson(targets)) };
-  if (dir !== undefined) {
-    const problems = directoryProblems(targets);
-    return problems.length > 0 ? { problems } : { write: () => writeTargets(dir, targets) };
-  }
-  const { variables, problems } = variablesOf(targets, "file");
+  const ofDirectory = dir === undefined ? [] : directoryProblems(targets);
+  const { variables, problems: ofVariables } =
+    env === undefined ? NO_VARIABLES : variablesOf(targets, "file");
+  const problems = [...ofDirectory, ...ofVariables];
   if (problems.length > 0) return { problems };
   const text = formatVariables(variables);
-  if (env === undefined || env === "-") return { write: () => print(text) };
-  return { write: () => writePrivateFile(env, Buffer.from(text)) };
-}
-
-/** Returns the targets of manifests, or the problems that prevent one. */
-async function targetsOf(
-  flags: RenderFlags,
-): Promise<
-  { readonly targets: readonly LocalTarget[] } | { readonly problems: readonly Problem[] }
-> {
-  const client = await VaultClient.open(flags.account);
-  const plan = await readLocalPlan(flags, client);
-  if (plan.problems.length > 0) return plan;
-  const decided = await decideTargets(plan, client);
-  printNotes(decided.notes);
-  if (decided.problems.length > 0) return decided;
-  const key = new Redacted(randomBytes(32));
-  const made = await makeTargets(decided.targets, key, new AbortController().signal);
-  return made.problems.length > 0 ? made : { targets: made.targets };
+  return {
+    write: async () => {
+      if (dir !== undefined) await new PublishedDirectory(dir).publish(targets);
+      if (env === "-") await print(text);
+      else if (env !== undefined) await writePrivateFile(env, Buffer.from(text));
+    },
+  };
 }
 
 /** Ends the command for a wrong selection of the output, and before it shows values unasked. */
-function checkUsage({ secret, json, env, dir, show }: RenderFlags, command: Command): void {
+function checkUsage({ secret, json, env, dir, show, watch }: RenderFlags, command: Command): void {
   if ([secret, json, env, dir].every((form) => form === undefined))
     command.error("error: select an output: --secret, --env FILE, --dir DIRECTORY or --json");
+  if (watch === true && (dir === undefined || env === "-"))
+    command.error("error: --watch needs --dir DIRECTORY, and writes variables to a file only");
   const isPrinted = secret === true || json === true || env === "-";
   if (isPrinted && process.stdout.isTTY && show !== true)
     command.error("error: values would be printed to a terminal: redirect them, or add --show");
@@ -74,9 +69,17 @@ function checkUsage({ secret, json, env, dir, show }: RenderFlags, command: Comm
 /** Prints or writes what the operator would write for manifests: all of it, or nothing. */
 export async function render(flags: RenderFlags, command: Command): Promise<void> {
   checkUsage(flags, command);
-  const result = await targetsOf(flags);
+  const { dir, env } = flags;
+  using ending = new ImmediateEnd(flags.watch === true);
+  if (env !== undefined && env !== "-") ending.add(() => removeUnfinished(env));
+  if (dir !== undefined) {
+    const directory = new PublishedDirectory(dir);
+    ending.add(() => directory.removeLeftovers());
+    if (flags.watch === true) return await watchRender({ ...flags, dir });
+  }
+  const result = await readTargets(flags);
   const output = "problems" in result ? result : outputOf(flags, result.targets);
-  if ("write" in output) return output.write();
+  if ("write" in output) return await output.write();
   printProblems(output.problems);
   process.exitCode = HAS_PROBLEMS;
 }

@@ -59,7 +59,7 @@ export function formatJson(targets: readonly LocalTarget[]): string {
 
 /**
  * Returns the lines `NAME='value'`: a shell, systemd, Docker Compose, Node and the kubelet read them
- * alike, unless a value has a quote.
+ * alike, unless a value has a quote or a carriage return.
  */
 export const formatVariables = (variables: Variables): string =>
   [...variables].map(([name, value]) => `${name}='${value}'\n`).join("");

@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { systemClock } from "../../../lib/clock.ts";
 import { Redacted } from "../../../lib/redacted.ts";
-import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import type { Problem } from "../manifests/manifest.ts";
 import { HAS_PROBLEMS } from "../options.ts";
 import { type CommandEnd, CommandProcess, codeOfSignal } from "./command-process.ts";
-import { type LocalFlags, readLocalPlan } from "./local-plan.ts";
+import type { LocalFlags } from "./local-plan.ts";
 import { LocalValues, type Values } from "./local-values.ts";
 import { maskStreams } from "./mask/mask-stream.ts";
 import type { MaskedValue } from "./mask/masked-forms.ts";
+import { openLocal } from "./open-local.ts";
 import { isOfTerminal, passSignals } from "./passed-signals.ts";
+import { poll } from "./poll.ts";
 import { PrivateDirectory, removeLeftovers } from "./private-directory.ts";
 import { printNotes, printProblems } from "./report.ts";
 import { writeTargets } from "./target-files.ts";
@@ -109,29 +109,20 @@ class Session implements Disposable {
 }
 
 /** Waits for other values; resolves with `undefined` when the command has ended. */
-async function nextValues(
+const nextValues = (
   values: LocalValues,
   intervalMs: number,
   signal: AbortSignal,
-): Promise<Values | undefined> {
-  let shown = "";
-  const show = (text: string): void => {
-    if (text !== shown && text !== "")
-      printNotes([`vaultsync: the command keeps its values: ${text}`]);
-    shown = text;
-  };
-  for (;;) {
-    try {
-      await systemClock.sleep(intervalMs, signal);
+): Promise<Values | undefined> =>
+  poll(
+    async () => {
       const next = await values.changed(signal);
-      if (next !== undefined && "variables" in next) return next;
-      show((next?.problems ?? []).map(({ message }) => message).join("; "));
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      show(error instanceof Error ? error.message : "failed");
-    }
-  }
-}
+      if (next !== undefined && "variables" in next) return { result: next, problems: [] };
+      return { problems: (next?.problems ?? []).map(({ message }) => message) };
+    },
+    { intervalMs, prefix: "the command keeps its values" },
+    signal,
+  );
 
 /** Runs the command until it ends, and restarts it when there are other values. */
 async function follow(
@@ -174,9 +165,9 @@ export async function run(words: readonly string[], flags: RunFlags): Promise<vo
 async function runSession(words: readonly string[], flags: RunFlags): Promise<CommandEnd> {
   using session = new Session();
   removeLeftovers();
-  const client = await VaultClient.open(flags.account);
-  const plan = await readLocalPlan(flags, client);
-  if (plan.problems.length > 0) return refuse(plan.problems);
+  const opened = await openLocal(flags);
+  if ("problems" in opened) return refuse(opened.problems);
+  const { plan, client } = opened;
   const values = new LocalValues(plan, client, new Redacted(randomBytes(32)));
   const first = await values.read(session.signal);
   if ("problems" in first) return refuse(first.problems);

@@ -1,12 +1,16 @@
 import { randomUUID } from "node:crypto";
+import { readdirSync, rmSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type Problem, problemAt } from "../manifests/manifest.ts";
 import type { LocalTarget } from "./local-targets.ts";
 
+/** Prefix of the files that are about to replace a file. */
+const temporaryPrefix = (path: string): string => `.${basename(path)}.vaultsync-`;
+
 /** Replaces a file in one step. Only its user can read it. */
 export async function writePrivateFile(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = join(dirname(path), `.${randomUUID()}`);
+  const temporary = join(dirname(path), `${temporaryPrefix(path)}${randomUUID()}`);
   try {
     await writeFile(temporary, bytes, { mode: 0o600, flag: "wx" });
     await rename(temporary, path);
@@ -14,6 +18,13 @@ export async function writePrivateFile(path: string, bytes: Uint8Array): Promise
     await rm(temporary, { force: true });
     throw error;
   }
+}
+
+/** Removes what writes of a file left that were killed. No other process may write it. */
+export function removeUnfinished(path: string): void {
+  const directory = dirname(path);
+  for (const name of readdirSync(directory))
+    if (name.startsWith(temporaryPrefix(path))) rmSync(join(directory, name), { force: true });
 }
 
 /** Returns the problems of targets that would have one directory. */

@@ -43,6 +43,12 @@ const similar = (key: string): string =>
     .replaceAll(/[^A-Z0-9]+/gu, "_")
     .replace(/^(?=[0-9])/u, "_");
 
+/** Returns a character that Node, a shell and the kubelet do not read alike between quotes. */
+function unclearIn(value: string): string | undefined {
+  if (value.includes("'")) return "single quote";
+  return value.includes("\r") ? "carriage return" : undefined;
+}
+
 const RENAME = "spec.data[].secretKey, rewrite or target.template";
 
 /** Says why a key cannot be a variable, or returns its value. */
@@ -69,9 +75,10 @@ function valueOf(
     return {
       why: `${named} is too long for an environment variable (${MAX_BYTES} bytes): use a VaultFile`,
     };
-  if (use === "file" && value.includes("'"))
+  const unclear = use === "file" ? unclearIn(value) : undefined;
+  if (unclear !== undefined)
     return {
-      why: `${named} has a single quote, and programs read quotes in such files differently: use vaultsync run or --dir`,
+      why: `${named} has a ${unclear}, and programs read it in such files differently: use vaultsync run or --dir`,
     };
   return { value };
 }

@@ -2,6 +2,7 @@ import { canonicalEmail } from "../../../protocol/email-address.ts";
 import { listFile } from "../../../protocol/operations/files.ts";
 import { versionListForLink } from "../../../protocol/operations/shared-secrets.ts";
 import { versionList } from "../../../protocol/operations/secrets.ts";
+import { readTimestamp } from "../../../protocol/read-timestamp.ts";
 import type { FileRecord, SecretRecord } from "../../../protocol/responses.ts";
 import { nearNames } from "../../lib/near-names.ts";
 import {
@@ -13,7 +14,9 @@ import {
   trustOf,
 } from "../../api/received-secrets.ts";
 import {
+  claimedNames,
   findItems,
+  foundName,
   type FoundName,
   hasMetadata,
   matchesName,
@@ -25,6 +28,7 @@ import type { Candidate, Remembered, Resolution } from "../../sync/resolution.ts
 import { resolveItem } from "../../sync/resolve.ts";
 import { resolvePrevious } from "../../sync/resolve-previous.ts";
 import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
+import { type SyncedKey, vaultId } from "../../sync/target.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { listSecrets } from "../../../protocol/client/find-secret.ts";
 import type { PlannedConnection } from "./planned-resource.ts";
@@ -49,6 +53,17 @@ export const unread = {
   read: () => Promise.reject(new Error("a plan reads no value")),
 } as const satisfies Partial<Candidate>;
 
+/** Facts about a target from earlier lists. */
+export interface Recall {
+  readonly now: number;
+  /** Returns what is known of an item. */
+  readonly item: (item: SyncItem) => Partial<Remembered> & { readonly owner?: string | undefined };
+  /** Origins of the bytes of the target, by item. */
+  readonly synced: ReadonlyMap<string, SyncedKey>;
+}
+
+const NOTHING: Recall = { now: 0, item: () => ({}), synced: new Map() };
+
 /** Reads the bytes of one version of an entry. */
 export interface EntryReader {
   secret(record: SecretRecord): Candidate["read"];
@@ -62,12 +77,15 @@ const noReader: EntryReader = { secret: () => unread.read, file: () => unread.re
  * no value; without a reader, what it returns reads none either.
  */
 export class References {
+  /** `vaultId` of the vault and account of the login. */
+  readonly vault: string;
   readonly #client: VaultClient;
   readonly #reader: EntryReader;
   #secrets: Promise<readonly SecretRecord[]> | undefined;
   #files: Promise<readonly FileRecord[]> | undefined;
 
   constructor(client: VaultClient, reader: EntryReader = noReader) {
+    this.vault = vaultId(client.url, client.email);
     this.#client = client;
     this.#reader = reader;
   }
@@ -82,13 +100,14 @@ export class References {
   }
 
   /**
-   * Resolves the items of a resource that has no target yet; the rules find what the namespace may
-   * read. Returns the condition instead if they find too much.
+   * Resolves the items of a resource; the rules find what the namespace may read. Returns the
+   * condition instead if they find too much. Without a recall, it has no target yet.
    */
   async resolve(
     resource: SyncResource,
     { spec }: PlannedConnection,
     access: NamespaceAccess,
+    recall = NOTHING,
   ): Promise<ResolvedResource | ReadyCondition> {
     const trust = trustOf(spec);
     const isSecret = resource.kind === "VaultSecret";
@@ -100,16 +119,16 @@ export class References {
       typeof access !== "function" || access(isSecret ? "secret" : "file", name);
     const names = (find: Find): FoundName[] =>
       isSecret ? secretNames(secrets, find, trust) : fileNames(files, find);
-    const found = findItems(resource, {
-      now: (find) => names(find).filter(({ name }) => isReadable(name)),
-      earlier: () => [],
-      served: () => undefined,
-    });
-    if ("reason" in found) return found;
     const listed = (
       isSecret ? secrets.map(({ key_name }) => key_name) : files.map(({ filename }) => filename)
     ).filter(isReadable);
     const known = new Set(listed);
+    const found = findItems(resource, {
+      now: (find) => names(find).filter(({ name }) => isReadable(name)),
+      earlier: (find) => claimedNames(find, recall.synced, (name) => known.has(name)),
+      served: (key) => foundName(recall.synced.get(key)),
+    });
+    if ("reason" in found) return found;
     const missing = found.items.map(({ source }) => source).filter((name) => !known.has(name));
     const near = nearNames(missing, listed);
     const expanded = { ...resource, items: found.items };
@@ -117,21 +136,18 @@ export class References {
       found.items.map(async (item) => {
         const candidates = isSecret
           ? await this.#secretCandidates(secrets, item, trust)
-          : fileCandidates(files, item, this.#reader);
+          : this.#fileCandidates(files, item);
+        const { owner, ...earlier } = recall.item(item);
         const remembered = {
           synced: undefined,
           deleteAt: undefined,
-          missingSince: 0,
+          missingSince: recall.now,
           near: near.get(item.source),
-          ...(isSecret && ownership(secrets, item)),
+          ...earlier,
+          ...(isSecret && ownership(secrets, item, owner)),
+          list: `the list of ${this.#client.email}`,
         };
-        return resolveItem(
-          expanded,
-          item,
-          candidates,
-          { ...remembered, list: `the list of ${this.#client.email}` },
-          0,
-        );
+        return resolveItem(expanded, item, candidates, remembered, recall.now);
       }),
     );
     const resolutions = resolvePrevious(resolved, () => false);
@@ -156,7 +172,10 @@ export class References {
     return Promise.all(
       named.map(async (record) => ({
         ...unread,
+        vault: this.vault,
         read: this.#reader.secret(record),
+        deleteAt: readTimestamp(record.delete_at),
+        createdAt: creationTimes([{ version: record.key_version, created_at: record.created_at }]),
         owner: record.owner,
         own: isOwn(record, trust),
         untrusted: isUntrusted(record, item, trust),
@@ -170,6 +189,21 @@ export class References {
     );
   }
 
+  #fileCandidates(files: readonly FileRecord[], { source }: SyncItem): Candidate[] {
+    return files
+      .filter(({ filename }) => filename === source)
+      .map((record) => ({
+        ...unread,
+        vault: this.vault,
+        read: this.#reader.file(record),
+        createdAt: creationTimes(record.versions),
+        owner: undefined,
+        own: true,
+        latest: record.version,
+        sizes: new Map(record.versions.map((one) => [one.version, one.size])),
+      }));
+  }
+
   /** Returns the versions of a secret, whose sizes are not listed. */
   async #versions({ key_name, owner, shared }: SecretRecord): Promise<ReadonlyMap<number, number>> {
     const { versions } = await (shared
@@ -179,14 +213,26 @@ export class References {
   }
 }
 
+const creationTimes = (
+  versions: readonly { readonly version: number; readonly created_at: unknown }[],
+): ReadonlyMap<number, number> =>
+  new Map(
+    versions.flatMap(({ version, created_at }) => {
+      const time = readTimestamp(created_at);
+      return time === undefined ? [] : [[version, time] as const];
+    }),
+  );
+
 /**
- * Returns what the list shows of the owner of an item's entry, if the spec names one: another
- * owner's entry of the name does not stand in for it.
+ * Returns what the list shows of the owner of an item's entry, if the spec names one or the target
+ * has bytes of one: another owner's entry of the name does not stand in for it.
  */
 function ownership(
   secrets: readonly SecretRecord[],
-  { source, owner }: SyncItem,
+  { source, owner: requested }: SyncItem,
+  served: string | undefined,
 ): Pick<Remembered, "isGone" | "ofOwner"> {
+  const owner = requested ?? served;
   if (owner === undefined) return {};
   const named = secrets.filter(({ key_name }) => key_name === source);
   const isGone = !named.some((record) => hasOwner(record, owner));
@@ -227,19 +273,3 @@ const fileNames = (files: readonly FileRecord[], find: Find): FoundName[] =>
   files
     .filter(({ filename }) => matchesName(find, filename))
     .map(({ filename }) => ({ name: filename, own: true }));
-
-const fileCandidates = (
-  files: readonly FileRecord[],
-  { source }: SyncItem,
-  reader: EntryReader,
-): Candidate[] =>
-  files
-    .filter(({ filename }) => filename === source)
-    .map((record) => ({
-      ...unread,
-      read: reader.file(record),
-      owner: undefined,
-      own: true,
-      latest: record.version,
-      sizes: new Map(record.versions.map((one) => [one.version, one.size])),
-    }));

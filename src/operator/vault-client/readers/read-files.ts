@@ -1,7 +1,8 @@
+import { readTimestamp } from "../../../protocol/read-timestamp.ts";
 import type { FileRecord, FileVersion } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import { isObject, type JsonObject } from "../../../lib/is-object.ts";
-import { readCount, readTimestamp, readText } from "./field.ts";
+import { readCount, readText } from "./field.ts";
 import { readRecords } from "./read-records.ts";
 
 const OPERATION = "list_file";

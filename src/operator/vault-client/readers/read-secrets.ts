@@ -1,9 +1,10 @@
+import { readTimestamp } from "../../../protocol/read-timestamp.ts";
 import type { SecretRecord } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import { type JsonObject, isObject } from "../../../lib/is-object.ts";
 import { reuseEqual } from "../../lib/reuse-equal.ts";
 import { shared } from "../../lib/shared-strings.ts";
-import { readCount, readTimestamp, readText } from "./field.ts";
+import { readCount, readText } from "./field.ts";
 import { readRecords } from "./read-records.ts";
 
 const OPERATION = "list_no_dup";

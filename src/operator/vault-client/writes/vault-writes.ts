@@ -1,3 +1,4 @@
+import { readTimestamp } from "../../../protocol/read-timestamp.ts";
 import { createHash } from "node:crypto";
 import { Redacted } from "../../../lib/redacted.ts";
 import type {
@@ -9,7 +10,7 @@ import type {
   WrittenVersion,
 } from "../connection.ts";
 import { parseJson } from "../http/parse-json.ts";
-import { readCount, field, readTimestamp } from "../readers/field.ts";
+import { readCount, field } from "../readers/field.ts";
 import { readExposed } from "../readers/read-value.ts";
 import type { VaultApi } from "../vault-api.ts";
 import {
