@@ -3,7 +3,7 @@ import { isForCluster } from "../../../src/operator/config.ts";
 import { Violation } from "../world.ts";
 import { selects } from "./access.ts";
 import { isOutside, type Item, needsApproval, outputsOf, type Spec } from "./spec-items.ts";
-import { type TargetWrite, versionIn } from "./target-write.ts";
+import { mergedInto, type TargetWrite, versionIn } from "./target-write.ts";
 
 /** Time after which the operator knows a change, in milliseconds; see `SpecHistory`. */
 const LAG_MS = 90_000;
@@ -81,6 +81,8 @@ function changeOf(
 export function checkGates(write: TargetWrite): void {
   const { history, name, namespace, before, owner, is, isTampered, writtenAt } = write;
   if (!before || isTampered || owner === "" || !isReported(write)) return;
+  // The first content waits for nothing: another owner has the object.
+  if (write.isMerge && !mergedInto(before).has(owner)) return;
   const specs = history.since(namespace, owner, writtenAt);
   if (new Set(specs.map((spec) => JSON.stringify(spec))).size > 1) return;
   if (specs.some((spec) => spec.hold !== undefined)) return;

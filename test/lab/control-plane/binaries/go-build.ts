@@ -1,3 +1,4 @@
+import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { findGo, requiredGo, type GoCommand } from "../../tools/go-command.ts";
 import { install } from "../../tools/install.ts";
@@ -5,12 +6,12 @@ import type { Progress } from "../progress.ts";
 import { unavailable, type Source } from "./source.ts";
 import { components, kubernetesVersion, versionFlags } from "./version.ts";
 
-const packages = {
-  "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
-  "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
-  kubectl: "k8s.io/kubernetes/cmd/kubectl",
-  etcd: "go.etcd.io/etcd/server/v3",
-};
+const packages = [
+  "k8s.io/kubernetes/cmd/kube-apiserver",
+  "k8s.io/kubernetes/cmd/kube-controller-manager",
+  "k8s.io/kubernetes/cmd/kubectl",
+  "go.etcd.io/etcd/server/v3",
+];
 
 /**
  * The last source: a build that requires only Go and its module proxy, and takes about ten minutes
@@ -38,21 +39,19 @@ async function build(directory: string, go: GoCommand, progress: Progress): Prom
   );
   const started = performance.now();
   progress.update("Fetching the modules");
-  const total = await go.count(import.meta.dirname, Object.values(packages));
-  const done = new Set<string>();
-  for (const [name, path] of Object.entries(packages)) {
-    const report = (): void => {
-      const seconds = Math.round((performance.now() - started) / 1000);
-      progress.update(`Building ${name}: ${done.size} of at most ${total} packages, ${seconds} s`);
-    };
+  const total = await go.count(import.meta.dirname, packages);
+  let done = 0;
+  const report = (): void => {
+    const seconds = Math.round((performance.now() - started) / 1000);
+    progress.update(`Building: ${done} of at most ${total} packages, ${seconds} s`);
+  };
+  report();
+  // Together they compile what they share once, and one is linked while others compile.
+  const flags = ["-ldflags", versionFlags(), "-o", `${directory}/`];
+  await go.build(import.meta.dirname, [...flags, ...packages], () => {
+    done += 1;
     report();
-    await go.build(
-      import.meta.dirname,
-      ["-ldflags", versionFlags(), "-o", join(directory, name), path],
-      (compiled) => {
-        done.add(compiled);
-        report();
-      },
-    );
-  }
+  });
+  // Go names a program after its package.
+  await rename(join(directory, "server"), join(directory, "etcd"));
 }
