@@ -3,7 +3,7 @@ import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { type Manifest, manifestsOf } from "../lab/real/granted.ts";
 import { World } from "../lab/real/world.ts";
 import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
-import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import { runAsAdmin } from "../lab/real/processes/run-in-process.ts";
 
 const RBAC = ["Role", "RoleBinding", "ServiceAccount"];
 
@@ -35,14 +35,7 @@ afterAll(async () => {
 });
 
 const run = (command: string, ...args: string[]) =>
-  runInProcess([
-    command,
-    ...args,
-    "--kubeconfig",
-    world.plane.kubeconfigPath,
-    "--operator-namespace",
-    operatorNamespace,
-  ]);
+  runAsAdmin(world.plane, [command, "--operator-namespace", operatorNamespace, ...args]);
 const has = (key: string, value: string): Promise<unknown> =>
   world.until("Secret", "shop", (secret) => bytesOf(secret, key)?.toString() === value);
 

@@ -353,7 +353,7 @@ test("released targets stay when the CRDs are deleted, without anything of the o
 test("an operator that is installed again changes a released target only after it is handed over", async () => {
   await run(install);
   await run("kubectl wait --for=condition=Established --timeout=60s crd --all");
-  await world.createConnection("5s");
+  await world.createConnection();
   const next = world.canaries.text("next");
   await world.protect("db", next);
   await world.apply(vaultSecret("owned", { password: "db" }));

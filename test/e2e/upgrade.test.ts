@@ -7,7 +7,6 @@ import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { matches } from "../lab/control-plane/audit.ts";
 import { reset } from "../faults/support/faults.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
 import { OPERATOR_USER, World } from "../lab/real/world.ts";
 import {
@@ -148,15 +147,7 @@ const statusWrites = (since: number): Promise<number> =>
 
 /** Returns what `vaultsync doctor` says about the fields of the CRDs. */
 async function crdFields(): Promise<{ readonly result: string; readonly message: string }> {
-  const { stdout } = await runInProcess([
-    "doctor",
-    "--kubeconfig",
-    plane.kubeconfigPath,
-    "-n",
-    world.namespace,
-    "-o",
-    "json",
-  ]);
+  const { stdout } = await world.run("doctor", "-o", "json");
   const { checks } = JSON.parse(stdout) as {
     checks: { check: string; result: string; message: string }[];
   };
