@@ -362,6 +362,8 @@ export default defineConfig({
               "expect",
               "world.ready",
               "world.until",
+              "world.untilReason",
+              "world.has",
               "world.gone",
               "**.waitFor",
               "expectRecovery",

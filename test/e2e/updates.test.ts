@@ -12,9 +12,6 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-const has = (key: string, value: string, name = "shop"): Promise<unknown> =>
-  world.until("Secret", name, (secret) => bytesOf(secret, key)?.toString() === value);
-
 test("a bad value is taken back in one command, held, and followed again", async () => {
   const [good, bad, fixed] = ["good", "bad", "fixed"].map((name) => world.canaries.text(name));
   await world.protect("password", good!);
@@ -22,7 +19,7 @@ test("a bad value is taken back in one command, held, and followed again", async
   await world.apply(vaultSecret("shop", { password: "password", user: "user" }));
   await world.ready("VaultSecret", "shop");
   await world.protect("password", bad!);
-  await has("password", bad!);
+  await world.has("shop", "password", bad!);
 
   expect(await world.run("rollback", "shop")).toMatchObject({
     stderr: expect.stringContaining("name the key to roll back with --key"),
@@ -31,7 +28,7 @@ test("a bad value is taken back in one command, held, and followed again", async
   expect(shown.stdout).toMatch(/password +password +2 +1/u);
   const done = await world.run("rollback", "shop", "--key", "password", "--reason", "wrong host");
   expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining("vaultsync resume") });
-  await has("password", good!);
+  await world.has("shop", "password", good!);
 
   await world.protect("password", fixed!);
   const held = await world.until(
@@ -41,10 +38,10 @@ test("a bad value is taken back in one command, held, and followed again", async
   );
   expect(condition(held, "UpdateAvailable")?.reason).toBe("Held");
   expect(condition(held, "Held")?.message).toContain("wrong host");
-  await has("password", good!);
+  await world.has("shop", "password", good!);
 
   expect(await world.run("resume", "vaultsecret/shop")).toMatchObject({ code: 0 });
-  await has("password", fixed!);
+  await world.has("shop", "password", fixed!);
 });
 
 test("a version that the vault does not have is not ready, and changes nothing", async () => {
@@ -74,7 +71,7 @@ test("newer versions wait until a user approves exactly these", async () => {
     (one) => condition(one, "UpdateAvailable")?.reason === "AwaitingApproval",
   );
   expect(condition(waiting, "UpdateAvailable")?.message).toContain("password 1 → 2");
-  await has("password", first!, "approved");
+  await world.has("approved", "password", first!);
   expect(await run()).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("name the resources to approve, or set --all"),
@@ -90,5 +87,5 @@ test("newer versions wait until a user approves exactly these", async () => {
     0,
     expect.stringMatching(/password +approved-password +1 +2/u),
   ]);
-  await has("password", second!, "approved");
+  await world.has("approved", "password", second!);
 });

@@ -273,11 +273,7 @@ test("a namespace restored into another cluster keeps its targets, also without 
   const names = ["owned", "orphan", "found", "kept"];
   const restored = await Promise.all(names.map((name) => other.get("Secret", name)));
   await allReady(other);
-  await other.until(
-    "VaultSecret",
-    "kept",
-    (one) => condition(one, "Ready")?.reason === "ConnectionNotReady",
-  );
+  await other.untilReason("VaultSecret", "kept", "ConnectionNotReady");
   expect(await stateOf(other)).toEqual(whole());
   const now = await Promise.all(names.map((name) => other.get("Secret", name)));
   expect(now.map((one) => one?.metadata.uid)).toEqual(restored.map((one) => one?.metadata.uid));

@@ -10,6 +10,7 @@ import { type OperatorOptions, OperatorProcess } from "./processes/operator-proc
 import { runAsAdmin } from "./processes/run-in-process.ts";
 import type { ProcessResult } from "./processes/vaultsync-process.ts";
 import {
+  bytesOf,
   collection,
   condition,
   observedObject,
@@ -263,6 +264,31 @@ export class World implements AsyncDisposable {
         { cause: error },
       );
     }
+  }
+
+  /** Waits until the condition Ready has this reason. */
+  untilReason(
+    kind: string,
+    name: string,
+    reason: string,
+    withinMs?: number,
+  ): Promise<ObservedObject> {
+    return this.until(
+      kind,
+      name,
+      (object) => condition(object, "Ready")?.reason === reason,
+      withinMs,
+    );
+  }
+
+  /** Waits until a Secret has this value. */
+  has(name: string, key: string, value: string, withinMs?: number): Promise<ObservedObject> {
+    return this.until(
+      "Secret",
+      name,
+      (secret) => bytesOf(secret, key)?.toString() === value,
+      withinMs,
+    );
   }
 
   ready(kind: string, name: string): Promise<ObservedObject> {
