@@ -137,10 +137,10 @@ export class Stage implements AsyncDisposable {
 
   /** Returns a client of the vault with an access token, on kept connections. */
   async client(email: string): Promise<VaultClient> {
-    const client = this.#running.use(new VaultClient(this.vault.url, email, { keepAlive: true }));
-    const response = await client.logIn(this.#password);
-    if (response.status !== 200) throw new Error(`login: ${response.outcome()}`);
-    return client;
+    const { url } = this.vault;
+    return this.#running.use(
+      await VaultClient.connect(url, email, this.#password, { keepAlive: true }),
+    );
   }
 
   /** Creates connections in a namespace, all with the same password. */
