@@ -363,6 +363,8 @@ export default defineConfig({
               "expect",
               "world.ready",
               "world.until",
+              "world.untilReason",
+              "world.has",
               "world.gone",
               "**.waitFor",
               "expectRecovery",

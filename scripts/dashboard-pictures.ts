@@ -21,13 +21,13 @@ const minutes = Number(flags.minutes);
 
 /** Returns the faults of the scene, each with the part of the whole time after which it begins. */
 function faultsOf(scene: LiveScene): { at: number; what: string; cause: () => Promise<unknown> }[] {
-  const { network, clients } = scene;
+  const { network, shop } = scene;
   return [
     { at: 0.3, what: "the vault is unreachable for one connection", cause: () => network.refuse() },
     {
       at: 0.45,
       what: "a secret is deleted",
-      cause: () => clients.shop.call("delete", { key_name: "service-9" }),
+      cause: () => shop.caller.call("delete", { key_name: "service-9" }),
     },
     { at: 0.5, what: "the vault is reachable again", cause: () => network.heal() },
     {
@@ -39,7 +39,7 @@ function faultsOf(scene: LiveScene): { at: number; what: string; cause: () => Pr
       at: 0.8,
       what: "the secret is stored again",
       cause: () =>
-        clients.shop.call("protect", {
+        shop.caller.call("protect", {
           key_name: "service-9",
           key_value: "again",
           expiration_time: 1,

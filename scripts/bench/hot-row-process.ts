@@ -15,9 +15,9 @@ const REJECTED_MS = 100;
 const clients: VaultClient[] = [];
 for (let index = 0; index < Number(requests); index += 1) {
   const first = clients[index - LOGINS];
-  const client = first?.at(url) ?? new VaultClient(url, email, { keepAlive: true });
-  if (!first) await client.logIn(email);
-  clients.push(client);
+  clients.push(
+    first?.at(url) ?? (await VaultClient.connect(url, email, email, { keepAlive: true })),
+  );
 }
 
 async function write(client: VaultClient, stop: AbortSignal): Promise<number> {

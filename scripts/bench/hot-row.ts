@@ -53,8 +53,7 @@ const [ordinary, busy] = ["ordinary@example.com", "busy@example.com"];
 await using place = await StoreLocation.create(store);
 await place.addAccounts([ordinary, busy]);
 await using server = await VaultServerProcess.start(place.args);
-using client = new VaultClient(server.url, ordinary, { keepAlive: true });
-await client.logIn(ordinary);
+using client = await VaultClient.connect(server.url, ordinary, ordinary, { keepAlive: true });
 
 /** Returns the latencies in milliseconds of an account's writes. */
 async function measure(): Promise<number[]> {

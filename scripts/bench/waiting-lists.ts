@@ -89,10 +89,11 @@ const accounts = Array.from(
 await place.addAccounts(accounts);
 await using server = await VaultServerProcess.start(place.args);
 const { pid, url } = server;
-const clients = accounts.map((email) => new VaultClient(url, email, { keepAlive: true }));
-for (const client of clients) {
-  await client.logIn(client.email);
+const clients: VaultClient[] = [];
+for (const email of accounts) {
+  const client = await VaultClient.connect(url, email, email, { keepAlive: true });
   await client.call("protect", { key_name: "a", key_value: "v" });
+  clients.push(client);
 }
 const tagOf = async (client: VaultClient): Promise<string> =>
   (await client.call("list_no_dup")).headers.etag ?? "";

@@ -4,7 +4,7 @@ import { waitUntil } from "../../test/lab/clock/wait-until.ts";
 import type { Progress } from "../../test/lab/control-plane/progress.ts";
 import type { NodeCluster } from "../../test/lab/node/node-cluster.ts";
 import { adaptToTls } from "../demo/adapt-example.ts";
-import { demoNamespace, loginSecret } from "../demo/kubectl.ts";
+import { demoNamespace, loginSecret } from "../demo/vault-account.ts";
 import { exampleFile, fillVault, logInAsShop } from "../demo/vault-account.ts";
 import { image, loadImage } from "./image.ts";
 import { type InstalledVault, installOperator, installVault } from "./install.ts";

@@ -1,4 +1,4 @@
-import { demoNamespace } from "./kubectl.ts";
+import { demoNamespace } from "./vault-account.ts";
 
 /**
  * Replaces the address of the vault in a file of examples/demo by one with TLS, and adds the

@@ -1,8 +1,14 @@
 import { text } from "node:stream/consumers";
-import { loginSecret } from "./kubectl.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { readyLine } from "../../test/lab/real/processes/vault-server-process.ts";
-import { account, fillVault, logInAsShop, newValue, protectValue } from "./vault-account.ts";
+import {
+  account,
+  fillVault,
+  logInAsShop,
+  loginSecret,
+  newValue,
+  protectValue,
+} from "./vault-account.ts";
 
 const deleteTimeMinutes = 5;
 

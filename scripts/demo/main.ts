@@ -1,5 +1,5 @@
 import { Interrupted, interruption, Preparation } from "./preparation.ts";
-import { demoNamespace } from "./kubectl.ts";
+import { demoNamespace } from "./vault-account.ts";
 import { bold, dim, screen, bad, good, summary } from "./output.ts";
 import { type Stage, setUp } from "./setup.ts";
 import { describeChange } from "./step.ts";

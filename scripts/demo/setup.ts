@@ -1,17 +1,17 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { buildWeb } from "../build-web.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
 import type { VaultClient } from "../../src/protocol/client/vault-client.ts";
 import type { ControlPlane } from "../../test/lab/control-plane/control-plane.ts";
 import { startControlPlane } from "../../test/lab/control-plane/start.ts";
+import { manifestsOf } from "../../test/lab/real/granted.ts";
+import { SERVICE_ACCOUNT } from "../../test/lab/real/world.ts";
 import { OperatorProcess } from "../../test/lab/real/processes/operator-process.ts";
 import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
 import { defaultVaultPort, type DemoArguments } from "./arguments.ts";
 import { ClusterView } from "./cluster-view.ts";
-import { demoNamespace, kubectl } from "./kubectl.ts";
 import { bold, screen } from "./output.ts";
 import {
   type Preparation,
@@ -19,7 +19,13 @@ import {
   operatorReady,
   stoppingWithParent,
 } from "./preparation.ts";
-import { account, fillVault, logInAsShop, type VaultContent } from "./vault-account.ts";
+import {
+  account,
+  demoNamespace,
+  fillVault,
+  logInAsShop,
+  type VaultContent,
+} from "./vault-account.ts";
 
 /** The log of a program. */
 interface Log {
@@ -71,7 +77,7 @@ export async function setUp(options: DemoArguments, preparation: Preparation): P
   const vault = await startVault(options, controlPlane, preparation);
   await preparation.step(
     "custom resources",
-    () => kubectl(controlPlane, ["apply", "-f", join(root, "crds")]),
+    () => controlPlane.kubectlOutput(["apply", "-f", join(root, "crds")]),
     () => "kubectl apply -f crds/",
   );
   const operator = await startOperator(controlPlane, preparation);
@@ -129,12 +135,13 @@ async function startOperator(
   controlPlane: ControlPlane,
   preparation: Preparation,
 ): Promise<Stage["operator"]> {
-  const identity = await preparation.step(
+  await preparation.step(
     "RBAC rules",
     () => applyOperatorAccess(controlPlane),
-    ({ namespace, serviceAccount }) => `deploy/base: ServiceAccount ${namespace}/${serviceAccount}`,
+    () =>
+      `deploy/base: ServiceAccount ${SERVICE_ACCOUNT.namespace}/${SERVICE_ACCOUNT.serviceAccount}`,
   );
-  const kubeconfig = await controlPlane.kubeconfigFor(identity);
+  const kubeconfig = await controlPlane.kubeconfigFor(SERVICE_ACCOUNT);
   const logFile = join(controlPlane.directory, "operator.log");
   const start = async (): Promise<Stage["operator"]> => {
     const operator = preparation.run(
@@ -147,34 +154,15 @@ async function startOperator(
   return preparation.step("operator", start, ({ url }) => `ready at ${url}/readyz`);
 }
 
-/** There is no node to run the Deployment: the operator is a process outside the cluster. */
-const omittedKinds = ["Deployment"];
-
-const Document = z.looseObject({
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
-});
-
 /**
- * Applies the operator's namespace, and the ServiceAccount and RBAC rules of deploy/base. Returns
- * the operator's identity.
+ * Applies the operator's namespace, and the ServiceAccount and RBAC rules of deploy/base. There is
+ * no node to run its Deployment: the operator is a process outside the cluster.
  */
-async function applyOperatorAccess(
-  controlPlane: ControlPlane,
-): Promise<{ serviceAccount: string; namespace: string }> {
-  await kubectl(controlPlane, ["apply", "-f", join(root, "deploy", "cluster", "namespace.yaml")]);
-  const built = await kubectl(controlPlane, ["kustomize", join(root, "deploy", "base")]);
-  const documents = parseAllDocuments(built).map((document) => Document.parse(document.toJS()));
-  const items = documents.filter(({ kind }) => !omittedKinds.includes(kind));
-  const identity = items.find(({ kind }) => kind === "ServiceAccount")?.metadata;
-  if (identity?.namespace === undefined)
-    throw new Error("deploy/base: expected a ServiceAccount with a namespace");
-  await kubectl(
-    controlPlane,
-    ["apply", "-f", "-"],
-    JSON.stringify({ apiVersion: "v1", kind: "List", items }),
-  );
-  return { serviceAccount: identity.name, namespace: identity.namespace };
+async function applyOperatorAccess(plane: ControlPlane): Promise<void> {
+  await plane.kubectlOutput(["apply", "-f", join(root, "deploy", "cluster", "namespace.yaml")]);
+  const { namespace } = SERVICE_ACCOUNT;
+  const manifests = await manifestsOf(plane, join(root, "deploy", "base"), namespace);
+  await plane.apply(manifests.filter(({ kind }) => kind !== "Deployment"));
 }
 
 /**
@@ -187,12 +175,13 @@ export async function applyExamples(
 ): Promise<void> {
   const directory = join(root, "examples", "demo");
   if (adaptExample === undefined) {
-    await kubectl(controlPlane, ["apply", "-f", join(directory, file)]);
+    await controlPlane.kubectlOutput(["apply", "-f", join(directory, file)]);
     return;
   }
   const names = (await readdir(directory))
     .filter((name) => name.endsWith(".yaml") && name.includes(file))
     .toSorted();
   const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
-  await kubectl(controlPlane, ["apply", "-f", "-"], texts.map(adaptExample).join("---\n"));
+  const input = texts.map(adaptExample).join("---\n");
+  await controlPlane.kubectlOutput(["apply", "-f", "-"], { input });
 }

@@ -1,11 +1,16 @@
 import { defaultVaultPort } from "./arguments.ts";
 import { hasContent, isReady, hasFiles, isDeleted, hasReason } from "./cluster-view.ts";
 import { fingerprint, formatFingerprint, type Fingerprint, isEqual } from "./shown-object.ts";
-import { kubectl, loginSecret, demoNamespace } from "./kubectl.ts";
 import { duration, seconds, screen, summary } from "./output.ts";
 import { applyExamples, type Stage } from "./setup.ts";
 import { runStep } from "./step.ts";
-import { newValue, protectValue, exampleFile } from "./vault-account.ts";
+import {
+  demoNamespace,
+  exampleFile,
+  loginSecret,
+  newValue,
+  protectValue,
+} from "./vault-account.ts";
 import type { Redacted } from "../../src/lib/redacted.ts";
 
 /** Runs all steps in order. @throws StepFailure from the first step that fails */
@@ -45,7 +50,8 @@ async function firstSync(stage: Stage): Promise<GuestPass> {
       step.detail(`the vault's port in the text is replaced by ${options.vaultPort}`);
     const since = view.mark();
     await applyExamples(stage, "00-namespace.yaml");
-    await kubectl(controlPlane, ["create", "-f", "-"], loginSecret(vault.password));
+    const input = loginSecret(vault.password);
+    await controlPlane.kubectlOutput(["create", "-f", "-"], { input });
     const guestPass = newValue();
     const { deleteAt } = await protectValue(vault.account, "guest-pass", guestPass, 1);
     step.acted(
@@ -183,7 +189,7 @@ async function editTarget(stage: Stage, { content }: Rotated): Promise<void> {
     const patch = JSON.stringify({ stringData: { password: edited } });
     const since = view.mark();
     step.acted("kubectl patch started");
-    await kubectl(controlPlane, [
+    await controlPlane.kubectlOutput([
       "patch",
       "secret",
       "shop-db",
@@ -222,7 +228,7 @@ async function deleteTarget(stage: Stage, { content }: Rotated): Promise<void> {
   return runStep(stage, head, async (step) => {
     const since = view.mark();
     step.acted("kubectl delete started");
-    await kubectl(controlPlane, ["delete", "secret", "shop-db", "-n", demoNamespace]);
+    await controlPlane.kubectlOutput(["delete", "secret", "shop-db", "-n", demoNamespace]);
     const deleted = await step.until("the deletion itself", isDeleted("Secret", "shop-db"), since);
     const recreated = await step.until(
       "the Secret shop-db as before",
@@ -294,7 +300,7 @@ async function noLeaks(stage: Stage, values: readonly Redacted<string>[]): Promi
       "vault log": await vault.log.read(),
       "operator metrics": await textOf(`${operator.url}/metrics`, signal),
       "vault metrics": await textOf(`${vault.metricsUrl}/metrics`, signal),
-      "statuses and events": await kubectl(controlPlane, [
+      "statuses and events": await controlPlane.kubectlOutput([
         "get",
         resources,
         "-n",

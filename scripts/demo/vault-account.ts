@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { logIn, VaultClient } from "../../src/protocol/client/vault-client.ts";
+import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
 import { protect } from "../../src/protocol/operations/secrets.ts";
 import type { UploadedFile } from "../../src/protocol/responses.ts";
@@ -10,6 +11,23 @@ import { unlimitedScope } from "../../src/protocol/scope.ts";
 
 /** The account in examples/demo/10-connection.yaml. */
 export const account = "shop@example.com";
+
+/** The namespace of examples/demo. */
+export const demoNamespace = "vaultsync-demo";
+
+/**
+ * Returns the Secret that examples/demo/10-connection.yaml refers to, for `kubectl create -f -`:
+ * never on a command line.
+ */
+export function loginSecret(password: Redacted<string>): string {
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "vault-login", namespace: demoNamespace },
+    type: CREDENTIALS_TYPE,
+    stringData: { password: password.reveal() },
+  });
+}
 
 /** Logs in to a vault with that account. `ca` is the authority of its certificate. @throws Error */
 export async function logInAsShop(

@@ -19,7 +19,7 @@ const WORLD =
   /\b(?:class|interface|function)\s+(\w*(?:Scene|World|Stage|Farm|Lane|Fixture))\b(?=[^;]*[{(])/g;
 /** Files that stand for a vault in tests. */
 const VAULT_DOUBLE =
-  /(?:^|\/)(?:in-memory-vault|simulated-vaults?|listed-vault|scripted-(?:vault|server)|in-memory-connection|stub-vault\/main)\.ts$/;
+  /(?:^|\/)(?:in-memory-vault|simulated-vaults?|listed-vault|scripted-(?:vault|server)|in-memory-connection|stub-vault(?:\/main)?)\.ts$/;
 
 function count(files: Files, matches: (path: string) => boolean): number {
   return [...files.keys()].filter(matches).length;

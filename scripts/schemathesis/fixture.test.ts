@@ -4,8 +4,8 @@ import { makeFixture } from "./fixture.ts";
 
 test("the fixture for schemathesis fits the quotas of a server", async () => {
   await using vault = await TestVault.start();
-  const [ann, bob] = [...vault.passwords].map(([email, password]) => ({ email, password }));
-  const { email, token, received, dismissable } = await makeFixture(vault.url, ann!, bob!);
+  const [ann, bob] = [...vault.passwords.keys()];
+  const { email, token, received, dismissable } = await makeFixture(vault, ann!, bob!);
   const { bytes } = await vault.post(
     "/v1/user/secret/list_no_dup",
     { email },

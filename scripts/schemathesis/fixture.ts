@@ -1,4 +1,4 @@
-import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
+import { VaultClient, type VaultResponse } from "../../test/lab/vault/vault-client.ts";
 
 /** Values that the hooks (test/schemathesis/hooks.py) insert into requests. */
 export interface Fixture {
@@ -14,93 +14,54 @@ export interface Fixture {
   readonly files: readonly string[];
 }
 
-export interface Account {
-  readonly email: string;
-  readonly password: string;
-}
-
-const scope = "cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:*";
-
-interface Tokens {
-  readonly access_token: string;
-  readonly refresh_token: string;
-}
-
-function isTokens(response: unknown): response is Tokens {
-  return (
-    typeof response === "object" &&
-    response !== null &&
-    "access_token" in response &&
-    "refresh_token" in response
-  );
-}
-
 function numbered(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${name}-${index}`);
+}
+
+/** Returns a response with status 200. @throws Error */
+function expected(response: VaultResponse): VaultResponse {
+  if (response.status !== 200) throw new Error(`unexpected status ${response.outcome()}`);
+  return response;
 }
 
 /**
  * Fills an empty vault with own and received secrets and teams of two users. The tokens are valid
  * for a day.
  */
-export async function makeFixture(url: string, ann: Account, bob: Account): Promise<Fixture> {
-  const send = async (operation: Operation, body: object, authorization = ""): Promise<unknown> => {
-    const headers = { "content-type": "application/json", authorization };
-    const response = await fetch(url + operationPath[operation], {
-      method: "POST",
-      headers,
-      body: JSON.stringify(body),
-    });
-    if (!response.ok)
-      throw new Error(
-        `${operation}: unexpected status ${response.status}: ${await response.text()}`,
-      );
-    return response.json();
+export async function makeFixture(
+  { url, passwords }: { readonly url: string; readonly passwords: ReadonlyMap<string, string> },
+  ann: string,
+  bob: string,
+): Promise<Fixture> {
+  const logIn = async (email: string) => {
+    const client = new VaultClient(url, email);
+    const password = passwords.get(email) ?? "";
+    const { refresh_token } = expected(await client.logIn(password)).json();
+    return { client, password, refresh_token: String(refresh_token) };
   };
-  const login = async (account: Account): Promise<Tokens> => {
-    const response = await send("generate_access_token", {
-      ...account,
-      scope,
-      expiration_hours: 24,
-    });
-    if (!isTokens(response)) throw new Error("the login response has no tokens");
-    return response;
-  };
-  const [anns, bobs] = [await login(ann), await login(bob)];
+  const [{ client, password, refresh_token }, { client: bobs }] = [
+    await logIn(ann),
+    await logIn(bob),
+  ];
   const [own, received, dismissable, teams] = [
     numbered("own", 40),
     numbered("received", 5),
     numbered("dismissable", 100),
     numbered("team", 40),
   ];
-  for (const key_name of own)
-    await send("protect", { email: ann.email, key_name, key_value: "v" }, anns.access_token);
+  for (const key_name of own) expected(await client.call("protect", { key_name, key_value: "v" }));
   const shared = [...received, ...dismissable];
-  for (const key_name of shared)
-    await send("protect", { email: bob.email, key_name, key_value: "v" }, bobs.access_token);
-  const grant = {
-    email: bob.email,
-    usr_id_from: bob.email,
-    usr_id_to: ann.email,
-    permission: "RW",
-    key_name: shared,
-  };
+  for (const key_name of shared) expected(await bobs.call("protect", { key_name, key_value: "v" }));
   // Accepts the sender: a stranger may share fewer secrets.
-  const accepting = {
-    email: ann.email,
-    usr_id_from: ann.email,
-    usr_id_to: bob.email,
-    permission: "R",
-    key_name: own[0],
-  };
-  await send("share", accepting, anns.access_token);
-  await send("share", grant, bobs.access_token);
-  for (const group_id of teams)
-    await send("team_create", { email: ann.email, group_id }, anns.access_token);
-  const { access_token: token, refresh_token } = anns;
+  const accepting = { usr_id_from: ann, usr_id_to: bob, permission: "R", key_name: own[0] };
+  expected(await client.call("share", accepting));
+  const grant = { usr_id_from: bob, usr_id_to: ann, permission: "RW", key_name: shared };
+  expected(await bobs.call("share", grant));
+  for (const group_id of teams) expected(await client.call("team_create", { group_id }));
   return {
-    ...ann,
-    token,
+    email: ann,
+    password,
+    token: client.token,
     refresh_token,
     own,
     received,

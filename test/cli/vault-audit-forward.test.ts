@@ -7,8 +7,7 @@ import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { readyLine, VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
 import { SyslogCollector } from "../lab/syslog-collector.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
-import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
-import { operationPath } from "../../src/protocol/operation-paths.ts";
+import { VaultClient } from "../lab/vault/vault-client.ts";
 
 const directory = new TestDirectory();
 const ann = "ann@example.com";
@@ -28,26 +27,6 @@ const serveDev = (target: string): string[] => [
   "--audit-forward",
   target,
 ];
-
-async function callerAt({
-  url,
-  users = [],
-}: {
-  url: string;
-  users?: readonly { password: string }[] | undefined;
-}): Promise<VaultClient> {
-  const body = JSON.stringify({
-    email: ann,
-    password: users[0]?.password,
-    scope: scopeString(),
-    expiration_hours: 1,
-  });
-  const headers = { "content-type": "application/json" };
-  const { access_token: token } = (
-    await sendRequest(url + operationPath.generate_access_token, { headers, body })
-  ).json();
-  return new VaultClient(url, ann, { token });
-}
 
 /**
  * Starts a server with a pipe as its standard output. The pipe is read up to the first line only,
@@ -72,12 +51,13 @@ async function serveToPipe() {
     text += child.stdout.read() ?? "";
   }
   const [first = "", ...rest] = text.split("\n");
-  return { child, ready: readyLine.parse(JSON.parse(first)), start: rest.join("\n") };
+  const { url, users = [] } = readyLine.parse(JSON.parse(first));
+  const caller = await VaultClient.connect(url, ann, users[0]?.password);
+  return { child, caller, start: rest.join("\n") };
 }
 
 test("--audit-forward stdout prints the line of readiness first, then the lines of the audit log", async () => {
-  const { child, ready, start } = await serveToPipe();
-  const caller = await callerAt(ready);
+  const { child, caller, start } = await serveToPipe();
   await caller.call("protect", { key_name: "a", key_value: "x" });
   let text = start;
   child.stdout.on("data", (bytes: Buffer) => {
@@ -90,8 +70,7 @@ test("--audit-forward stdout prints the line of readiness first, then the lines 
 });
 
 test("a reader of standard output that stops reading, or is gone, delays no request", async () => {
-  const { child, ready } = await serveToPipe();
-  const caller = await callerAt(ready);
+  const { child, caller } = await serveToPipe();
   const use = async (requests: number): Promise<void> => {
     for (let n = 0; n < requests; n += 10) {
       // Each character takes six bytes of a line.
@@ -124,7 +103,7 @@ test("--audit-forward syslog+tls sends to a server whose certificate Node.js tru
       env: { NODE_EXTRA_CA_CERTS: directory.join("ca.pem") },
     },
   );
-  await callerAt({ url: server.url, users: [{ password: server.passwords.get(ann) ?? "" }] });
+  await server.client(ann);
   await expect
     .poll(() => collector.lines.join("\n"))
     .toContain('"operation":"generate_access_token"');

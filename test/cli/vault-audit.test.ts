@@ -2,14 +2,8 @@ import { execFileSync } from "node:child_process";
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { TestDirectory } from "../lab/test-directory.ts";
-import {
-  scopeString,
-  sendRequest,
-  VaultClient,
-  type VaultResponse,
-} from "../lab/vault/vault-client.ts";
+import { VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
 import { VaultsyncProcess, type ProcessResult } from "../lab/real/processes/vaultsync-process.ts";
@@ -55,14 +49,7 @@ async function makeVault(): Promise<void> {
   );
 }
 
-async function callerAt(url: string): Promise<VaultClient> {
-  const body = JSON.stringify({ email: ann, password, scope: scopeString(), expiration_hours: 1 });
-  const response = await sendRequest(url + operationPath.generate_access_token, {
-    headers: { "content-type": "application/json" },
-    body,
-  });
-  return new VaultClient(url, ann, { token: response.json().access_token });
-}
+const callerAt = (url: string): Promise<VaultClient> => VaultClient.connect(url, ann, password);
 
 test("after kill -9 under load every response is logged and the chain is intact", async () => {
   await makeVault();

@@ -125,13 +125,9 @@ test("lists users, sets a password and revokes tokens while the server runs", as
   for (const email of [bob, ann]) await user("add", [email], "the-first-81c2\n");
   expect(await user("list", [])).toEqual({ code: 0, stdout: `${ann}\n${bob}\n`, stderr: "" });
   await using server = await serve(["--data", data, "--master-key-file", key]);
-  const clientOf = async (email: string, password: string) =>
-    new VaultClient(server.url, email, {
-      token: (await logIn(server.url, email, password)).json().access_token,
-    });
   const [one, other] = [
-    await clientOf(ann, "the-first-81c2"),
-    await clientOf(bob, "the-first-81c2"),
+    await VaultClient.connect(server.url, ann, "the-first-81c2"),
+    await VaultClient.connect(server.url, bob, "the-first-81c2"),
   ];
   const outcomes = async () => [
     (await one.call("list_file")).outcome(),

@@ -5,9 +5,8 @@ import type { TokenRequest } from "../../src/operator/kube/client/token-request.
 import { credentialSource } from "../../src/operator/controllers/connection/credential-source.ts";
 import { AuthError, PermanentError } from "../../src/operator/vault-client/vault-error.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
-import { IdentityVault } from "../lab/vault/identity-vault.ts";
+import { IdentityVault, serviceAccount, TestIssuer } from "../lab/vault/identity-vault.ts";
 import { listSoon } from "../lab/vault/scripted-vault.ts";
-import { serviceAccount, TestIssuer } from "../lab/vault/test-issuer.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { scopeString } from "../lab/vault/vault-client.ts";
 import {

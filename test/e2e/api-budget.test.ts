@@ -18,7 +18,7 @@ let world: World;
 let operator: OperatorProcess;
 beforeAll(async () => {
   proxy = await (await sharedControlPlane()).connectionProxy();
-  world = await World.create({ server: proxy.server, refreshInterval: "5s" });
+  world = await World.create({ server: proxy.server });
   const names = Array.from({ length: RESOURCES }, (_, index) => `quiet-${index}`);
   for (const name of names) await world.protect(name, world.canaries.text(name));
   await world.apply(...names.map((name) => vaultSecret(name, { password: name })));

@@ -54,11 +54,7 @@ test("scope: only secrets with these attributes and names are listed", async () 
   await world.ready("VaultSecret", "scoped-in");
   const object = await world.until("VaultConnection", "scoped", isReady);
   expect(object.status).toMatchObject({ secrets: 1 });
-  await world.until(
-    "VaultSecret",
-    "excluded",
-    (one) => condition(one, "Ready")?.reason === "SourceMissing",
-  );
+  await world.untilReason("VaultSecret", "excluded", "SourceMissing");
 });
 
 test("scope.onlyReferenced: the token names exactly the secrets that resources refer to", async () => {
@@ -126,11 +122,7 @@ test("trustedOwners: a secret is received from these creators only", async () =>
     connection("trusting", { trustedOwners: ["dba@example.com"] }),
     through("received", "trusting"),
   );
-  const refused = await world.until(
-    "VaultSecret",
-    "received",
-    (one) => condition(one, "Ready")?.reason === "SourceMissing",
-  );
+  const refused = await world.untilReason("VaultSecret", "received", "SourceMissing");
   expect(condition(refused, "Ready")?.message).toMatch(/other@example\.com.*trustedOwners/u);
   expect(await world.get("Secret", "received")).toBeUndefined();
   await world.apply(connection("trusting", { trustedOwners: ["dba@example.com", OTHER] }));
@@ -149,11 +141,7 @@ test("receive: a secret of an owner whom nothing names is received with Anyone o
     usr_id_to: [ACCOUNT],
   });
   await world.apply(connection("receiving", {}), through("strange", "receiving"));
-  const refused = await world.until(
-    "VaultSecret",
-    "strange",
-    (one) => condition(one, "Ready")?.reason === "SourceMissing",
-  );
+  const refused = await world.untilReason("VaultSecret", "strange", "SourceMissing");
   expect(condition(refused, "Ready")?.message).toMatch(
     /other@example\.com.*remoteRef\.owner.*spec\.trustedOwners/u,
   );

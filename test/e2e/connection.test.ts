@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { ACCOUNT, World } from "../lab/real/world.ts";
-import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
+import { condition, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * Conditions of a VaultConnection that cannot be used, and its recovery once the cause is fixed.
@@ -34,11 +34,7 @@ const password = (): string => world.vault.passwords.get(ACCOUNT) ?? "";
 
 /** Waits for Ready=False with the reason, and returns the message. */
 async function notReadyMessage(reason: string, name: string): Promise<string> {
-  const object = await world.until(
-    "VaultConnection",
-    name,
-    (one) => condition(one, "Ready")?.reason === reason,
-  );
+  const object = await world.untilReason("VaultConnection", name, reason);
   expect(condition(object, "Ready")?.status).toBe("False");
   return condition(object, "Ready")?.message ?? "";
 }
@@ -104,11 +100,7 @@ test("a wrong password is tried once, and a changed Secret immediately", async (
   await world.apply(vaultSecret("two-intervals", { password: "two-intervals" }));
   await world.ready("VaultSecret", "two-intervals");
   await world.protect("two-intervals", "2");
-  await world.until(
-    "Secret",
-    "two-intervals",
-    (secret) => bytesOf(secret, "password")?.toString() === "2",
-  );
+  await world.has("two-intervals", "password", "2");
   expect(await rejectedLogins()).toBe(rejected);
   await world.apply(login("wrong", password()));
   await world.until(
@@ -125,11 +117,7 @@ test("a resource reports a missing connection and syncs once it exists", async (
     ...resource,
     spec: { ...(resource as { spec: object }).spec, connectionRef: { name: "coming" } },
   });
-  const missing = await world.until(
-    "VaultSecret",
-    "orphan",
-    (one) => condition(one, "Ready")?.reason === "ConnectionNotFound",
-  );
+  const missing = await world.untilReason("VaultSecret", "orphan", "ConnectionNotFound");
   expect(condition(missing, "Ready")?.message).toContain("VaultConnection coming not found");
   await world.apply(login("coming", password()), connection("coming", "coming"));
   await world.ready("VaultSecret", "orphan");

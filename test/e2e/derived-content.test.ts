@@ -41,7 +41,7 @@ const valuesOf = (object: ObservedObject): Record<string, string | undefined> =>
 
 /** Waits until a resource has this reason, and returns its message. */
 async function messageOf(name: string, reason: string, kind = "VaultSecret"): Promise<string> {
-  const object = await world.until(kind, name, (one) => condition(one, "Ready")?.reason === reason);
+  const object = await world.untilReason(kind, name, reason);
   return condition(object, "Ready")?.message ?? "";
 }
 
@@ -83,11 +83,7 @@ describe("property and decoding", () => {
     await world.apply(
       vaultSecret("parts", { ...PARTS, nested: { key: "json", property: "/list/0" } }),
     );
-    await world.until(
-      "Secret",
-      "parts",
-      (object) => bytesOf(object, "nested")?.toString() === "true",
-    );
+    await world.has("parts", "nested", "true");
   });
 
   test.each([

@@ -3,7 +3,6 @@ import { z } from "zod";
 import { startApiProxy } from "../faults/support/api-proxy.ts";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { certificate } from "../lab/certificates.ts";
-import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { ACCOUNT, World } from "../lab/real/world.ts";
 import { vaultSecret } from "../lab/real/resources.ts";
 
@@ -38,16 +37,7 @@ afterAll(async () => {
   for (const each of [html, late, tls, world]) await each[Symbol.asyncDispose]();
 });
 
-const doctor = (...args: string[]) =>
-  runInProcess([
-    "doctor",
-    "--kubeconfig",
-    world.plane.kubeconfigPath,
-    "-n",
-    world.namespace,
-    "--allow-http",
-    ...args,
-  ]);
+const doctor = (...args: string[]) => world.run("doctor", "--allow-http", ...args);
 
 const report = z.object({
   checks: z.array(
@@ -111,13 +101,7 @@ test("an API server that does not respond", async () => {
     { user: "admin" },
     { server: "https://127.0.0.1:1" },
   );
-  const { code, stderr } = await runInProcess([
-    "doctor",
-    "--kubeconfig",
-    kubeconfig,
-    "-n",
-    "default",
-  ]);
+  const { code, stderr } = await world.run("doctor", "--kubeconfig", kubeconfig);
   expect(code).toBe(1);
   expect(stderr).toEqual(
     like(/no response from the API server 127\.0\.0\.1:1: check the kubeconfig's server/u),
@@ -182,17 +166,7 @@ test("addresses that the operator refuses", async () => {
   expect(await broken("hosts", {}, "--vault-hosts", "vault.example.com")).toEqual([
     ["spec", like(/--vault-hosts/u)],
   ]);
-  const args = [
-    "doctor",
-    "--kubeconfig",
-    world.plane.kubeconfigPath,
-    "-n",
-    world.namespace,
-    "-o",
-    "json",
-    "vault",
-  ];
-  const { code, stdout } = await runInProcess(args);
+  const { code, stdout } = await world.run("doctor", "-o", "json", "vault");
   expect(code).toBe(3);
   expect(stdout).toEqual(like(/spec\.url: a password is not sent over plain http/u));
 });

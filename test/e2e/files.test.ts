@@ -39,16 +39,8 @@ test("resources report SourceMissing for an empty vault", async () => {
     vaultFile("none", [{ filename: "none.txt" }], { kind: "ConfigMap" }),
     vaultSecret("none", { none: "none" }),
   );
-  await world.until(
-    "VaultFile",
-    "none",
-    (one) => condition(one, "Ready")?.reason === "SourceMissing",
-  );
-  await world.until(
-    "VaultSecret",
-    "none",
-    (one) => condition(one, "Ready")?.reason === "SourceMissing",
-  );
+  await world.untilReason("VaultFile", "none", "SourceMissing");
+  await world.untilReason("VaultSecret", "none", "SourceMissing");
   expect(await world.get("ConfigMap", "none")).toBeUndefined();
 });
 
@@ -118,11 +110,7 @@ test("1 MiB is accepted, and one byte more is rejected with both sizes before an
   const before = await downloads();
   await world.upload("over.bin", randomBytes(1024 * 1024 + 1));
   await world.apply(vaultFile("over", [{ filename: "over.bin" }], { kind: "ConfigMap" }));
-  const resource = await world.until(
-    "VaultFile",
-    "over",
-    (one) => condition(one, "Ready")?.reason === "TooLarge",
-  );
+  const resource = await world.untilReason("VaultFile", "over", "TooLarge");
   expect(condition(resource, "Ready")?.message).toMatch(/1048577 bytes.*1048576/);
   expect(condition(resource, "Stalled")?.status).toBe("True");
   expect(await downloads()).toBe(before);
@@ -138,11 +126,7 @@ test("two files of 1 MiB less a byte are accepted, of a byte more rejected befor
   await world.ready("VaultFile", "halves");
   const before = await downloads();
   await world.upload("first.bin", randomBytes(half + 1));
-  const resource = await world.until(
-    "VaultFile",
-    "halves",
-    (one) => condition(one, "Ready")?.reason === "TooLarge",
-  );
+  const resource = await world.untilReason("VaultFile", "halves", "TooLarge");
   expect(condition(resource, "Ready")?.message).toMatch(/1048577 bytes.*1048576/);
   expect(await downloads()).toBe(before);
   expect(bytesOf((await world.get("Secret", "halves"))!, "first.bin")).toHaveLength(half - 1);
@@ -205,20 +189,12 @@ test("a name with slashes is its last part at this vault, and requires a key", a
   await world.apply(
     vaultFile("slashes", [{ filename: "folder/inner.txt", key: "inner" }], { kind: "ConfigMap" }),
   );
-  await world.until(
-    "VaultFile",
-    "slashes",
-    (one) => condition(one, "Ready")?.reason === "SourceMissing",
-  );
+  await world.untilReason("VaultFile", "slashes", "SourceMissing");
 });
 
 test("a missing file is reported and synced once it exists", async () => {
   await world.apply(vaultFile("later", [{ filename: "later.txt" }], { kind: "ConfigMap" }));
-  await world.until(
-    "VaultFile",
-    "later",
-    (one) => condition(one, "Ready")?.reason === "SourceMissing",
-  );
+  await world.untilReason("VaultFile", "later", "SourceMissing");
   expect(await world.get("ConfigMap", "later")).toBeUndefined();
   await world.upload("later.txt", Buffer.from("here now\n"));
   await world.ready("VaultFile", "later");

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { type Manifest, manifestsOf } from "../lab/real/granted.ts";
 import { World } from "../lab/real/world.ts";
-import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
-import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import { condition, vaultSecret } from "../lab/real/resources.ts";
+import { runAsAdmin } from "../lab/real/processes/run-in-process.ts";
 
 const RBAC = ["Role", "RoleBinding", "ServiceAccount"];
 
@@ -35,16 +35,7 @@ afterAll(async () => {
 });
 
 const run = (command: string, ...args: string[]) =>
-  runInProcess([
-    command,
-    ...args,
-    "--kubeconfig",
-    world.plane.kubeconfigPath,
-    "--operator-namespace",
-    operatorNamespace,
-  ]);
-const has = (key: string, value: string): Promise<unknown> =>
-  world.until("Secret", "shop", (secret) => bytesOf(secret, key)?.toString() === value);
+  runAsAdmin(world.plane, [command, "--operator-namespace", operatorNamespace, ...args]);
 
 test("targets follow newer versions again when a user ends a freeze", async () => {
   const [first, second] = ["first", "second"].map((name) => world.canaries.text(name));
@@ -70,9 +61,9 @@ test("targets follow newer versions again when a user ends a freeze", async () =
     (one) => condition(one, "UpdateAvailable")?.reason === "Frozen",
   );
   expect(condition(waiting, "UpdateAvailable")?.message).toContain("holidays): password 1 → 2");
-  await has("password", first!);
+  await world.has("shop", "password", first!);
 
   expect(await run("unfreeze", "-o", "json")).toMatchObject({ code: 0 });
-  await has("password", second!);
+  await world.has("shop", "password", second!);
   expect((await run("unfreeze")).stdout).toContain("nothing is frozen");
 });

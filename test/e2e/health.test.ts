@@ -197,11 +197,7 @@ test("the actions of Argo CD synchronize, suspend and resume a resource", async 
   );
   expect((await actionsOf(synced)).enabled.toSorted()).toEqual(["suspend", "sync"]);
   await act("suspend");
-  const suspended = await world.until(
-    "VaultSecret",
-    "acted-on",
-    (one) => condition(one, "Ready")?.reason === "Suspended",
-  );
+  const suspended = await world.untilReason("VaultSecret", "acted-on", "Suspended");
   const { enabled, after } = await actionsOf(suspended);
   expect(enabled).toEqual(["resume"]);
   expect(await after("resume")).toMatchObject({ spec: { suspend: false } });

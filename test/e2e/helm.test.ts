@@ -224,7 +224,7 @@ test("another release continues with what the first one left", async () => {
   await using _operator = await OperatorProcess.start(await plane.kubeconfigFor(SERVICE_ACCOUNT));
   const next = world.canaries.text("next");
   await world.protect("db", next);
-  await world.until("Secret", "db", (one) => bytesOf(one, "password")?.toString() === next, 60_000);
+  await world.has("db", "password", next, 60_000);
 });
 
 test("a second release serves the namespaces of its list, and no others", async () => {

@@ -5,7 +5,7 @@ import { type ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { manifestsOf, permissionOf, permissionsOf } from "../lab/real/granted.ts";
 import { World } from "../lab/real/world.ts";
-import { bytesOf, vaultSecret } from "../lab/real/resources.ts";
+import { vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * An operator with the arguments and the permissions of deploy/overlays/minimal, and no others.
@@ -87,23 +87,14 @@ test("without list and watch on Secrets, targets are created, repaired, changed 
   const first = world.canaries.text("first");
   await world.protect("unwatched", first);
   await world.apply(vaultSecret("unwatched", { password: "unwatched" }, { name: "unwatched-1" }));
-  await world.until(
-    "Secret",
-    "unwatched-1",
-    (one) => bytesOf(one, "password")?.toString() === first,
-  );
+  await world.has("unwatched-1", "password", first);
   await world.ready("VaultSecret", "unwatched");
 
   const { namespace } = world;
   await plane.kubectl(["delete", "secret", "unwatched-1"], { namespace });
   const next = world.canaries.text("next");
   await world.protect("unwatched", next);
-  await world.until(
-    "Secret",
-    "unwatched-1",
-    (one) => bytesOf(one, "password")?.toString() === next,
-    40_000,
-  );
+  await world.has("unwatched-1", "password", next, 40_000);
 
   await world.apply(vaultSecret("unwatched", { password: "unwatched" }, { name: "unwatched-2" }));
   await world.until("Secret", "unwatched-2", () => true);

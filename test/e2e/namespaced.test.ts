@@ -16,7 +16,7 @@ import { type Manifest, manifestsOf, permissionOf, permissionsOf } from "../lab/
 import { denialOf, repeatWithout } from "./support/without-permission.ts";
 import { workload, installRollouts } from "../lab/real/workloads.ts";
 import { World } from "../lab/real/world.ts";
-import { bytesOf, condition, vaultFile, vaultPush, vaultSecret } from "../lab/real/resources.ts";
+import { condition, vaultFile, vaultPush, vaultSecret } from "../lab/real/resources.ts";
 
 /**
  * An operator with deploy/namespaced only, on an API server that does not stream lists: it needs
@@ -95,11 +95,7 @@ test("with Roles only, targets are created, repaired, changed and removed", asyn
   await world.apply(vaultSecret("none", { password: "none" }));
   await world.ready("VaultSecret", "db");
   await world.ready("VaultFile", "web");
-  await world.until(
-    "VaultSecret",
-    "none",
-    (one) => condition(one, "Ready")?.reason === "SourceMissing",
-  );
+  await world.untilReason("VaultSecret", "none", "SourceMissing");
 
   const { namespace } = world;
   for (const kind of ["secret/db", "configmap/web"]) {
@@ -114,7 +110,7 @@ test("with Roles only, targets are created, repaired, changed and removed", asyn
   await world.protect("db", second);
   const changed = Buffer.from(world.canaries.text("changed file"));
   await world.upload("web.conf", changed);
-  await world.until("Secret", "db", (one) => bytesOf(one, "password")?.toString() === second);
+  await world.has("db", "password", second);
   await world.until("ConfigMap", "web", ({ data }) => data["web.conf"] === changed.toString());
 
   const renamed = { name: "renamed" };

@@ -102,7 +102,7 @@ test("a VaultSecret of the same entry into the same Secret makes it a PushLoop",
   await world.apply(
     vaultSecret("reader", { password: "loop" }, { name: "loop", creationPolicy: "Merge" }),
   );
-  await world.until("VaultPush", "loop", (one) => condition(one, "Ready")?.reason === "PushLoop");
+  await world.untilReason("VaultPush", "loop", "PushLoop");
   await kubectl("delete", "vaultsecret", "reader");
   await world.ready("VaultPush", "loop");
   expect(await versions("loop")).toHaveLength(1);
@@ -125,11 +125,7 @@ test("deletionPolicy Delete deletes what the VaultPush created, and keeps the re
 test("credentials are never pushed", async () => {
   await source("credentials", "vaultsync.dev/credentials");
   await world.apply(vaultPush("credentials", toSecret("credentials")));
-  const pushed = await world.until(
-    "VaultPush",
-    "credentials",
-    (one) => condition(one, "Ready")?.reason === "InvalidSpec",
-  );
+  const pushed = await world.untilReason("VaultPush", "credentials", "InvalidSpec");
   expect(condition(pushed, "Ready")?.message).toContain("are never pushed");
   expect(await versions("credentials")).toEqual([]);
 });

@@ -39,11 +39,7 @@ test("a Secret is created and follows new versions except for pinned keys", asyn
   expect(created.metadata.annotations["vaultsync.dev/versions"]).toBe('{"current":1,"pinned":1}');
 
   await world.protect("follow", second);
-  const updated = await world.until(
-    "Secret",
-    "follow",
-    (secret) => bytesOf(secret, "current")?.toString() === second,
-  );
+  const updated = await world.has("follow", "current", second);
   expect(bytesOf(updated, "pinned")?.toString()).toBe(first);
   const resource = await world.until(
     "VaultSecret",
@@ -69,11 +65,7 @@ test.concurrent("a delete_time removes the key on time, and the Secret with its 
   expect(Date.now() - started).toBeGreaterThan(60_000);
   expect(Object.keys(both.data)).toEqual(["long"]);
   await world.gone("Secret", "only");
-  const resource = await world.until(
-    "VaultSecret",
-    "only",
-    (one) => condition(one, "Ready")?.reason === "SourceRemoved",
-  );
+  const resource = await world.untilReason("VaultSecret", "only", "SourceRemoved");
   expect(condition(resource, "Ready")?.status).toBe("False");
   expect(await healthOf([resource])).toMatchObject([
     { kstatus: { status: "InProgress" }, argo: { status: "Progressing" } },
@@ -95,11 +87,7 @@ test.concurrent("a foreign Secret is left unchanged, and the target is created o
   const value = world.canaries.text("theirs");
   await world.protect("theirs", value);
   await world.apply(vaultSecret("theirs", { password: "theirs" }));
-  const resource = await world.until(
-    "VaultSecret",
-    "theirs",
-    (one) => condition(one, "Ready")?.reason === "TargetConflict",
-  );
+  const resource = await world.untilReason("VaultSecret", "theirs", "TargetConflict");
   expect(condition(resource, "Stalled")?.status).toBe("True");
   // The operator has reconciled the resource more than once.
   await sleep(35_000);
@@ -113,7 +101,7 @@ test.concurrent("a foreign Secret is left unchanged, and the target is created o
 // operator.
 test("an external change of a Secret is reverted without a request to the vault", async () => {
   const before = await exposes();
-  const value = values.get("edited");
+  const value = values.get("edited")!;
   const patch = {
     data: { password: Buffer.from("wrong").toString("base64"), extra: "eA==" },
     metadata: { labels: { mine: "kept" } },
@@ -125,11 +113,7 @@ test("an external change of a Secret is reverted without a request to the vault"
     },
   );
   expect(code).toBe(0);
-  const repaired = await world.until(
-    "Secret",
-    "edited",
-    (secret) => bytesOf(secret, "password")?.toString() === value,
-  );
+  const repaired = await world.has("edited", "password", value);
   expect(Object.keys(repaired.data)).toEqual(["password"]);
   expect(repaired.metadata["labels"]).toMatchObject({ mine: "kept" });
   expect(await exposes()).toBe(before);
@@ -168,18 +152,10 @@ test("a source that is no longer listed is reported and keeps its key; other key
     ],
     { namespace: world.namespace },
   );
-  await world.until(
-    "VaultSecret",
-    "partly",
-    (one) => condition(one, "Ready")?.reason === "SourceMissing",
-  );
+  await world.untilReason("VaultSecret", "partly", "SourceMissing");
   const followed = world.canaries.text("stays 2");
   await world.protect("stays", followed);
-  const secret = await world.until(
-    "Secret",
-    "partly",
-    (one) => bytesOf(one, "stays")?.toString() === followed,
-  );
+  const secret = await world.has("partly", "stays", followed);
   expect(bytesOf(secret, "leaves")?.toString()).toBe(kept);
   await world.plane.kubectl(
     ["patch", "vaultconnection", "vault", "--type=merge", "-p", '{"spec":{"scope":null}}'],
@@ -219,11 +195,7 @@ test("a target without its label, which the watch does not show, is repaired and
   await world.plane.kubectl(["patch", "secret", "unlabelled", "--type=merge", "-p", patch], {
     namespace: world.namespace,
   });
-  await world.until(
-    "Secret",
-    "unlabelled",
-    (secret) => bytesOf(secret, "password")?.toString() === value,
-  );
+  await world.has("unlabelled", "password", value);
 });
 
 test("an empty version after a non-empty one is not synced until a user accepts it", async () => {
@@ -232,11 +204,7 @@ test("an empty version after a non-empty one is not synced until a user accepts 
   await world.apply(vaultSecret("emptied", { password: "emptied" }));
   await world.ready("VaultSecret", "emptied");
   await world.protect("emptied", "");
-  await world.until(
-    "VaultSecret",
-    "emptied",
-    (one) => condition(one, "Ready")?.reason === "SourceSuspicious",
-  );
+  await world.untilReason("VaultSecret", "emptied", "SourceSuspicious");
   expect(bytesOf((await world.get("Secret", "emptied"))!, "password")?.toString()).toBe(value);
   await world.plane.kubectl(
     ["annotate", "vaultsecret", "emptied", "vaultsync.dev/accept=emptied@2"],

@@ -46,18 +46,10 @@ test("a shared secret is synced with its new versions and kept when the share en
 
   const second = world.canaries.text("shared 2");
   await call("protect_link", { key_name: "shared", key_value: second });
-  await world.until(
-    "Secret",
-    "shared",
-    (secret) => bytesOf(secret, "password")?.toString() === second,
-  );
+  await world.has("shared", "password", second);
 
   await call("unshare", { key_name: ["shared"], usr_id_to: [ACCOUNT] });
-  await world.until(
-    "VaultSecret",
-    "shared",
-    (one) => condition(one, "Ready")?.reason === "SourceMissing",
-  );
+  await world.untilReason("VaultSecret", "shared", "SourceMissing");
   expect(bytesOf((await world.get("Secret", "shared"))!, "password")?.toString()).toBe(second);
 });
 
@@ -69,11 +61,7 @@ test("a shared secret of the same name does not replace the account's own", asyn
   await call("protect", { key_name: "same-name", key_value: world.canaries.text("intruder") });
   await share("same-name");
   await world.caller.call("delete", { key_name: "same-name" });
-  const resource = await world.until(
-    "VaultSecret",
-    "same-name",
-    (one) => condition(one, "Ready")?.reason === "AmbiguousName",
-  );
+  const resource = await world.untilReason("VaultSecret", "same-name", "AmbiguousName");
   expect(condition(resource, "Ready")?.message).toContain(DBA);
   expect(bytesOf((await world.get("Secret", "same-name"))!, "password")?.toString()).toBe(own);
 });
@@ -85,11 +73,7 @@ test("a secret recreated between two lists is synced although its version is the
   await world.caller.call("delete", { key_name: "recreated" });
   const again = world.canaries.text("recreated 2");
   expect(await world.protect("recreated", again)).toBe(1);
-  await world.until(
-    "Secret",
-    "recreated",
-    (secret) => bytesOf(secret, "password")?.toString() === again,
-  );
+  await world.has("recreated", "password", again);
 });
 
 test("a latest version that went back is not synced until a user accepts it", async () => {
@@ -100,20 +84,12 @@ test("a latest version that went back is not synced until a user accepts it", as
   await world.apply(vaultSecret("back", { password: "back" }));
   await world.ready("VaultSecret", "back");
   await world.caller.call("version_delete", { key_name: "back", key_version: 2 });
-  await world.until(
-    "VaultSecret",
-    "back",
-    (one) => condition(one, "Ready")?.reason === "VersionRegressed",
-  );
+  await world.untilReason("VaultSecret", "back", "VersionRegressed");
   expect(bytesOf((await world.get("Secret", "back"))!, "password")?.toString()).toBe(second);
   await world.plane.kubectl(["annotate", "vaultsecret", "back", "vaultsync.dev/accept=back@1"], {
     namespace: world.namespace,
   });
-  await world.until(
-    "Secret",
-    "back",
-    (secret) => bytesOf(secret, "password")?.toString() === first,
-  );
+  await world.has("back", "password", first);
 });
 
 test("no value appears in logs, events, statuses, annotations or metrics", async () => {

@@ -1,25 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { World } from "../lab/real/world.ts";
 import { bytesOf, vaultSecret } from "../lab/real/resources.ts";
 
 /** `vaultsync sync` with an operator that polls its vault once per hour. */
 let world: World;
 beforeAll(async () => {
-  world = await World.create({ refreshInterval: "1h" });
+  world = await World.create({ connection: { refreshInterval: "1h" } });
   await world.startOperator();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const sync = (...args: string[]) =>
-  runInProcess([
-    "sync",
-    "--kubeconfig",
-    world.plane.kubeconfigPath,
-    "-n",
-    world.namespace,
-    ...args,
-  ]);
+const sync = (...args: string[]) => world.run("sync", ...args);
 
 test("syncs a resource and prints the version that its target has then", async () => {
   await world.protect("db", world.canaries.text("first"));

@@ -50,11 +50,7 @@ test("Merge: keys are added, followed and removed in an object of others, which 
     vaultSecret("first", { password: "db" }, merge),
     vaultSecret("second", { other: "db", more: "db" }, merge),
   );
-  await world.until(
-    "VaultSecret",
-    "first",
-    (one) => condition(one, "Ready")?.reason === "TargetMissing",
-  );
+  await world.untilReason("VaultSecret", "first", "TargetMissing");
   expect(await world.get("Secret", "shared")).toBeUndefined();
   await world.apply(secret("shared", { own: "theirs" }));
   await world.ready("VaultSecret", "first");
@@ -69,11 +65,7 @@ test("Merge: keys are added, followed and removed in an object of others, which 
   expect(valueOf(merged)).toEqual(value);
   expect(valueOf(merged, "other")).toEqual(value);
   await world.apply(vaultSecret("third", { own: "db" }, merge));
-  const third = await world.until(
-    "VaultSecret",
-    "third",
-    (one) => condition(one, "Ready")?.reason === "TargetConflict",
-  );
+  const third = await world.untilReason("VaultSecret", "third", "TargetConflict");
   expect(condition(third, "Ready")?.message).toContain("own (kubectl-client-side-apply)");
 });
 
@@ -134,11 +126,7 @@ test("a status that a user overwrites is repaired", async () => {
 test("an object of others is adopted when its owner annotates it", async () => {
   await world.apply(secret("adopted", { password: "theirs" }));
   await world.apply(vaultSecret("adopted", { password: "db" }));
-  const conflict = await world.until(
-    "VaultSecret",
-    "adopted",
-    (one) => condition(one, "Ready")?.reason === "TargetConflict",
-  );
+  const conflict = await world.untilReason("VaultSecret", "adopted", "TargetConflict");
   const [annotation = ""] =
     /vaultsync\.dev\/adopt: \S+/.exec(condition(conflict, "Ready")?.message ?? "") ?? [];
   await kubectl("annotate", "secret", "adopted", annotation.replace(": ", "="));

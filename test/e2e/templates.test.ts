@@ -33,11 +33,7 @@ const problemOf = async (
   name: string,
   reason: string,
 ): Promise<string | undefined> => {
-  const resource = await world.until(
-    kind,
-    name,
-    (one) => condition(one, "Ready")?.reason === reason,
-  );
+  const resource = await world.untilReason(kind, name, reason);
   return condition(resource, "Ready")?.message;
 };
 

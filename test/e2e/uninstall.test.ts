@@ -201,11 +201,7 @@ test("a Secret of another operator is handed over by the printed commands, never
 
   const output = await run(`vaultsync import external-secrets -f ${manifest} 2>&1`);
   await run(`vaultsync import external-secrets -f ${manifest} 2> /dev/null | kubectl apply -f -`);
-  const conflict = await world.until(
-    "VaultSecret",
-    "moved",
-    (one) => condition(one, "Ready")?.reason === "TargetConflict",
-  );
+  const conflict = await world.untilReason("VaultSecret", "moved", "TargetConflict");
   expect(condition(conflict, "Ready")?.message).toContain("is controlled by ExternalSecret/moved");
   const commands = output.split("\n").filter((line) => line.startsWith("  kubectl "));
   expect(commands).toHaveLength(2);
@@ -225,11 +221,7 @@ test("an existing ConfigMap is handed over to a VaultFile", async () => {
   });
   const before = await world.get("ConfigMap", "files");
   await world.apply(vaultFile("files", [{ filename: "web.conf" }], { kind: "ConfigMap" }));
-  await world.until(
-    "VaultFile",
-    "files",
-    (one) => condition(one, "Ready")?.reason === "TargetConflict",
-  );
+  await world.untilReason("VaultFile", "files", "TargetConflict");
   await here("kubectl annotate configmap files vaultsync.dev/adopt=VaultFile/files");
   await here("kubectl annotate vaultfile files vaultsync.dev/force-sync=1");
   await world.ready("VaultFile", "files");
@@ -353,17 +345,13 @@ test("released targets stay when the CRDs are deleted, without anything of the o
 test("an operator that is installed again changes a released target only after it is handed over", async () => {
   await run(install);
   await run("kubectl wait --for=condition=Established --timeout=60s crd --all");
-  await world.createConnection("5s");
+  await world.createConnection();
   const next = world.canaries.text("next");
   await world.protect("db", next);
   await world.apply(vaultSecret("owned", { password: "db" }));
   // Its ServiceAccount was deleted, and created again.
   await using _operator = await OperatorProcess.start(await plane.kubeconfigFor(SERVICE_ACCOUNT));
-  await world.until(
-    "VaultSecret",
-    "owned",
-    (one) => condition(one, "Ready")?.reason === "TargetConflict",
-  );
+  await world.untilReason("VaultSecret", "owned", "TargetConflict");
   expect(await contentOf("owned")).toBe(value);
   await here("kubectl annotate secret owned vaultsync.dev/adopt=VaultSecret/owned");
   await here("kubectl annotate vaultsecret owned vaultsync.dev/force-sync=1");

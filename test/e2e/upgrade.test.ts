@@ -7,7 +7,6 @@ import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { matches } from "../lab/control-plane/audit.ts";
 import { reset } from "../faults/support/faults.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { storeSecretAndFile } from "./support/stored-content.ts";
 import { OPERATOR_USER, World } from "../lab/real/world.ts";
 import {
@@ -148,15 +147,7 @@ const statusWrites = (since: number): Promise<number> =>
 
 /** Returns what `vaultsync doctor` says about the fields of the CRDs. */
 async function crdFields(): Promise<{ readonly result: string; readonly message: string }> {
-  const { stdout } = await runInProcess([
-    "doctor",
-    "--kubeconfig",
-    plane.kubeconfigPath,
-    "-n",
-    world.namespace,
-    "-o",
-    "json",
-  ]);
+  const { stdout } = await world.run("doctor", "-o", "json");
   const { checks } = JSON.parse(stdout) as {
     checks: { check: string; result: string; message: string }[];
   };
@@ -282,11 +273,7 @@ test("a namespace restored into another cluster keeps its targets, also without 
   const names = ["owned", "orphan", "found", "kept"];
   const restored = await Promise.all(names.map((name) => other.get("Secret", name)));
   await allReady(other);
-  await other.until(
-    "VaultSecret",
-    "kept",
-    (one) => condition(one, "Ready")?.reason === "ConnectionNotReady",
-  );
+  await other.untilReason("VaultSecret", "kept", "ConnectionNotReady");
   expect(await stateOf(other)).toEqual(whole());
   const now = await Promise.all(names.map((name) => other.get("Secret", name)));
   expect(now.map((one) => one?.metadata.uid)).toEqual(restored.map((one) => one?.metadata.uid));

@@ -70,11 +70,7 @@ test("values of more than 1 MiB in total are rejected with both sizes, and the t
   await world.ready("VaultSecret", "halves");
   await world.protect("half-2", half("half 2"));
   await world.apply(vaultSecret("halves", { one: "half-1", two: "half-2" }));
-  const resource = await world.until(
-    "VaultSecret",
-    "halves",
-    (one) => condition(one, "Ready")?.reason === "TooLarge",
-  );
+  const resource = await world.untilReason("VaultSecret", "halves", "TooLarge");
   expect(condition(resource, "Ready")?.message).toMatch(/1200048 bytes.*1048576/);
   const secret = await world.until("Secret", "halves", () => true);
   expect(bytesOf(secret, "one")?.toString()).toBe(first);
@@ -86,22 +82,14 @@ test("a Secret whose type does not allow its content is reported without its con
   await world.protect("not-a-key", world.canaries.text("key"));
   const target = { type: "kubernetes.io/dockerconfigjson" };
   await world.apply(vaultSecret("registry", { ".dockerconfigjson": "not-a-key" }, target));
-  const rejected = await world.until(
-    "VaultSecret",
-    "registry",
-    (one) => condition(one, "Ready")?.reason === "InvalidContent",
-  );
+  const rejected = await world.untilReason("VaultSecret", "registry", "InvalidContent");
   expect(condition(rejected, "Stalled")?.status).toBe("True");
   expect(await world.get("Secret", "registry")).toBeUndefined();
 
   await world.apply(
     vaultSecret("tls", { "tls.crt": "not-a-certificate" }, { type: "kubernetes.io/tls" }),
   );
-  const invalid = await world.until(
-    "VaultSecret",
-    "tls",
-    (one) => condition(one, "Ready")?.reason === "InvalidSpec",
-  );
+  const invalid = await world.untilReason("VaultSecret", "tls", "InvalidSpec");
   expect(condition(invalid, "Ready")?.message).toContain("tls.key");
 });
 

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { isStale, KeptSecrets, NAMES } from "./support/kept-secrets.ts";
 import { condition, isReady } from "../lab/real/resources.ts";
 
@@ -76,9 +75,7 @@ test("an operator that starts during a vault outage changes nothing", async () =
 
 test("vaultsync sync during a vault outage exits with 3 and says why", async () => {
   await scene.persistent.stop();
-  const { plane, namespace } = scene.world;
-  const args = ["sync", "--kubeconfig", plane.kubeconfigPath, "-n", namespace, "kept-1"];
-  const { code, stdout } = await runInProcess(args);
+  const { code, stdout } = await scene.world.run("sync", "kept-1");
   expect(code).toBe(3);
   expect(stdout).toEqual(
     expect.stringMatching(/VaultUnreachable[^]*the vault was not listed for the forced sync/u),

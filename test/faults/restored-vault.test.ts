@@ -14,9 +14,8 @@ import * as faults from "./support/faults.ts";
  */
 const NAME = "db";
 
-async function protect({ vault, url, password }: PersistentVault, value: string): Promise<void> {
-  const login = await vault.logIn(ACCOUNT, { password });
-  const client = new VaultClient(url, ACCOUNT, { token: login.json().access_token });
+async function protect({ url, password }: PersistentVault, value: string): Promise<void> {
+  const client = await VaultClient.connect(url, ACCOUNT, password);
   const response = await client.call("protect", { key_name: NAME, key_value: value });
   if (response.status !== 200) throw new Error(`protect: ${response.outcome()}`);
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { adaptToTls } from "../../scripts/demo/adapt-example.ts";
 import { ClusterView } from "../../scripts/demo/cluster-view.ts";
-import { demoNamespace } from "../../scripts/demo/kubectl.ts";
+import { demoNamespace } from "../../scripts/demo/vault-account.ts";
 import type { Stage } from "../../scripts/demo/setup.ts";
 import { runStory } from "../../scripts/demo/story.ts";
 import { fillVault, logInAsShop } from "../../scripts/demo/vault-account.ts";

@@ -5,7 +5,7 @@ import {
   queryOf,
   readDashboard,
 } from "../../scripts/pictures/dashboards/dashboard.ts";
-import { formatValue } from "../../scripts/pictures/dashboards/format-value.ts";
+import { formatValue } from "../../scripts/pictures/dashboards/chart.ts";
 import { namedMetrics, parts } from "../lab/monitoring/rules.ts";
 
 describe.each(parts)("the dashboard of the %s", (part) => {

@@ -18,7 +18,7 @@ import { z } from "zod";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { rulesWithout } from "../e2e/support/without-permission.ts";
 import { World } from "../lab/real/world.ts";
-import { bytesOf, condition, vaultFile, vaultPush, vaultSecret } from "../lab/real/resources.ts";
+import { condition, vaultFile, vaultPush, vaultSecret } from "../lab/real/resources.ts";
 import { connect } from "../integration/kube/connect.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
@@ -181,7 +181,7 @@ class LimitedOperator implements AsyncDisposable {
     const next = world.canaries.text("next");
     for (const name of ["db", "restarts"]) await world.protect(name, next);
     await world.upload("web.conf", Buffer.from(next));
-    await world.until("Secret", "db", (one) => bytesOf(one, "password")?.toString() === next);
+    await world.has("db", "password", next);
     await world.until("ConfigMap", "web", ({ data }) => data["web.conf"] === next);
     const workloads = new Workloads(world.plane, world.namespace);
     for (const kind of WORKLOADS) {

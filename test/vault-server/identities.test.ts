@@ -6,7 +6,7 @@ import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { auditEntries } from "../lab/vault/audit-entries.ts";
-import { AUDIENCE, ISSUER, serviceAccount, TestIssuer } from "../lab/vault/test-issuer.ts";
+import { AUDIENCE, ISSUER, serviceAccount, TestIssuer } from "../lab/vault/identity-vault.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { scopeString, VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
 import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";

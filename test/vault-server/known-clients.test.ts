@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { beforeEach, describe, expect, test } from "vitest";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import { mailTo } from "../lab/mail/mailbox.ts";
+import { mailTo } from "../lab/mail/smtp-server.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { scopeString, type VaultResponse } from "../lab/vault/vault-client.ts";

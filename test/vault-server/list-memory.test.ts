@@ -6,7 +6,7 @@ import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
 import { insertSecrets } from "../lab/vault/insert-secrets.ts";
 import { StoreLocation } from "../lab/vault/store-location.ts";
-import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
+import { sendRequest, type VaultClient } from "../lab/vault/vault-client.ts";
 
 /** Heap of the process in a container of 512 MiB, in MiB. */
 const HEAP_MIB = 256;
@@ -20,19 +20,6 @@ let vault: VaultServerProcess;
 let ann: VaultClient;
 let bob: VaultClient;
 
-async function client(email: string): Promise<VaultClient> {
-  const response = await sendRequest(vault.url + operationPath.generate_access_token, {
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      email,
-      password: vault.passwords.get(email),
-      scope: scopeString(),
-      expiration_hours: 1,
-    }),
-  });
-  return new VaultClient(vault.url, email, { token: response.json().access_token });
-}
-
 beforeAll(async () => {
   place = await StoreLocation.create("sqlite");
   const args = ["--dev", "--dev-users", `${owner},${other}`, ...place.args];
@@ -42,7 +29,7 @@ beforeAll(async () => {
   database
     .prepare("UPDATE secret_versions SET metadata = json_set(metadata, '$.description', ?)")
     .run("x".repeat(DESCRIPTION_LENGTH));
-  [ann, bob] = [await client(owner), await client(other)];
+  [ann, bob] = [await vault.client(owner), await vault.client(other)];
 });
 afterAll(async () => {
   await vault[Symbol.asyncDispose]();
@@ -92,7 +79,7 @@ test("500 unread lists of one account leave a server of the shipped size to othe
 test("100 waiting clients of one account that a change wakes all get the new list", async () => {
   const etag = (await ann.call("list_no_dup")).headers.etag ?? "";
   // One login has at most 50 waits.
-  const logins = [ann, await client(owner)];
+  const logins = [ann, await vault.client(owner)];
   const opened = Array.from({ length: WAITING }, (_, index) =>
     open({ "if-none-match": etag, prefer: "wait=55" }, logins[index % logins.length]),
   );

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 import { defaultPasswordCost } from "../../src/vault/server/limits.ts";
-import { mailTo } from "../lab/mail/mailbox.ts";
+import { mailTo } from "../lab/mail/smtp-server.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient } from "../lab/vault/vault-client.ts";

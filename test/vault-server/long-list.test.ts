@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { insertSecrets } from "../lab/vault/insert-secrets.ts";
 import { StoreLocation } from "../lab/vault/store-location.ts";
 import { VaultServerProcess } from "../lab/real/processes/vault-server-process.ts";
-import { scopeString, sendRequest, VaultClient } from "../lab/vault/vault-client.ts";
+import { sendRequest, type VaultClient } from "../lab/vault/vault-client.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const COUNT = 100_000;
@@ -25,16 +25,7 @@ beforeAll(async () => {
     ...place.args,
   ]);
   insertSecrets(place.data, email, COUNT, Date.now());
-  const response = await sendRequest(vault.url + operationPath.generate_access_token, {
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      email,
-      password: vault.passwords.get(email),
-      scope: scopeString(),
-      expiration_hours: 1,
-    }),
-  });
-  ann = new VaultClient(vault.url, email, { token: response.json().access_token });
+  ann = await vault.client(email);
 }, 60_000);
 afterAll(async () => {
   await vault[Symbol.asyncDispose]();

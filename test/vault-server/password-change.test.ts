@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { mailTo, receivedMail } from "../lab/mail/mailbox.ts";
+import { mailTo, receivedMail } from "../lab/mail/smtp-server.ts";
 import { KeyRing } from "../../src/vault/server/crypto/key-ring.ts";
 import { openStore } from "../../src/vault/server/store/open-store.ts";
 import { RowMacs } from "../../src/vault/server/store/row-macs.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { mailTo, receivedMail } from "../lab/mail/mailbox.ts";
+import { mailTo, receivedMail } from "../lab/mail/smtp-server.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";

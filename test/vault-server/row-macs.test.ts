@@ -13,7 +13,7 @@ import { IdentityManager } from "../../src/vault/server/identities/manage-identi
 import { rotateMasterKey } from "../../src/vault/server/rotation/rotate-master-key.ts";
 import { RowMacs } from "../../src/vault/server/store/row-macs.ts";
 import { openStore } from "../../src/vault/server/store/open-store.ts";
-import { rightNames } from "../../src/vault/server/store/tables/right-table.ts";
+import { rightNames } from "../../src/vault/server/store/tables/rotation-tables.ts";
 
 const [ANN, BOB, EVE] = ["ann@example.com", "bob@example.com", "eve@example.com"];
 const directory = new TestDirectory();

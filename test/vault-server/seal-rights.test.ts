@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
-import { rightNames } from "../../src/vault/server/store/tables/right-table.ts";
+import { rightNames } from "../../src/vault/server/store/tables/rotation-tables.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { VaultClient } from "../lab/vault/vault-client.ts";
 import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";

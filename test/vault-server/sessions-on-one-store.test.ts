@@ -2,7 +2,7 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { mailTo } from "../lab/mail/mailbox.ts";
+import { mailTo } from "../lab/mail/smtp-server.ts";
 import { createVaultData } from "../lab/vault/vault-data.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultResponse } from "../lab/vault/vault-client.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { generateMasterKey } from "../../src/vault/server/crypto/master-key.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
-import { mailTo, receivedMail } from "../lab/mail/mailbox.ts";
+import { mailTo, receivedMail } from "../lab/mail/smtp-server.ts";
 import { SharedSecret } from "../lab/vault/shared-secret.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { scopeString, type VaultClient } from "../lab/vault/vault-client.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { mailTo } from "../lab/mail/mailbox.ts";
+import { mailTo } from "../lab/mail/smtp-server.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";

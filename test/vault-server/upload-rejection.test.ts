@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
-import { mailTo } from "../lab/mail/mailbox.ts";
+import { mailTo } from "../lab/mail/smtp-server.ts";
 import { multipartBody, VaultClient } from "../lab/vault/vault-client.ts";
 import { nameSequence, listFilenames, rawPart } from "../lab/vault/requests.ts";
 import { useVault } from "../lab/vault/use-vault.ts";

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { mailTo } from "../lab/mail/mailbox.ts";
+import { mailTo } from "../lab/mail/smtp-server.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";

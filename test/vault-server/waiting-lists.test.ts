@@ -4,7 +4,7 @@ import { TestVault } from "../lab/vault/test-vault.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
 import { VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
-import { mailTo } from "../lab/mail/mailbox.ts";
+import { mailTo } from "../lab/mail/smtp-server.ts";
 
 type ListOperation = "list_no_dup" | "list_file";
 const lists = ["list_no_dup", "list_file"] as const;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { mailTo } from "../lab/mail/mailbox.ts";
+import { mailTo } from "../lab/mail/smtp-server.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { accessibilityViolations } from "./support/accessibility.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { Canaries } from "../lab/assertions/canary.ts";
-import { mailTo } from "../lab/mail/mailbox.ts";
+import { mailTo } from "../lab/mail/smtp-server.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { VaultClient } from "../lab/vault/vault-client.ts";
 import { TestBrowser } from "./support/browser.ts";

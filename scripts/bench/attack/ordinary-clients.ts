@@ -25,9 +25,10 @@ export class OrdinaryClients implements Disposable {
 
   /** Opens clients whose password is their email. */
   static async open(url: string, emails: readonly string[]): Promise<OrdinaryClients> {
-    const clients = emails.map((email) => new VaultClient(url, email, { keepAlive: true }));
-    for (const client of clients) {
-      await client.logIn(client.email);
+    const clients: VaultClient[] = [];
+    for (const email of emails) {
+      const client = await VaultClient.connect(url, email, email, { keepAlive: true });
+      clients.push(client);
       for (const key_name of ["a", "b", "c"])
         await client.call("protect", { key_name, key_value: "v" });
     }

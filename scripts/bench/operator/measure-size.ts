@@ -23,11 +23,10 @@ export interface SizeSettings {
 
 type Figures = Readonly<Record<string, number>>;
 
-interface Scene {
-  readonly stage: Stage;
+/** Settings, and the resources of one namespace that are measured. */
+interface Size extends SizeSettings {
   readonly namespace: string;
   readonly resources: number;
-  readonly settings: SizeSettings;
 }
 
 const TIMEOUT_MS = 3_600_000;
@@ -43,11 +42,11 @@ export async function measureSize(resources: number, settings: SizeSettings): Pr
   const connections = Array.from({ length: settings.connections }, (_, index) => index);
   await using stage = await Stage.start(connections.map(accountOf), settings.vault);
   const namespace = await stage.plane.createNamespace("size");
-  const scene: Scene = { stage, namespace, resources, settings };
+  const size: Size = { ...settings, namespace, resources };
   const empty = await stage.etcdBytes();
-  await createResources(scene, connections);
+  await createResources(stage, size, connections);
   const created = await stage.etcdBytes();
-  const cold = await measureStart(scene, "cold start");
+  const cold = await measureStart(stage, size, "cold start");
   const synced = await stage.etcdBytes();
   stage.progress.note(`${resources} resources are in sync`);
   return {
@@ -55,15 +54,16 @@ export async function measureSize(resources: number, settings: SizeSettings): Pr
     ...(resources > 0 && {
       "etcd, KiB per resource as created": (created - empty) / KIB / resources,
       "etcd, KiB more per resource in sync": (synced - created) / KIB / resources,
-      ...(await listedSizes(scene)),
-      ...(await measureStart(scene, "warm restart")),
+      ...(await listedSizes(stage, size)),
+      ...(await measureStart(stage, size, "warm restart")),
     }),
     "vault: resident memory, MiB": (await residentMiB(stage.vault.pid)).now,
   };
 }
 
 async function createResources(
-  { stage, namespace, resources, settings }: Scene,
+  stage: Stage,
+  { namespace, resources, entries }: Size,
   connections: readonly number[],
 ): Promise<void> {
   const share = (connection: number): string[] =>
@@ -71,7 +71,7 @@ async function createResources(
       { length: Math.ceil((resources - connection) / connections.length) },
       (_, at) => `s-${connection}-${at}`,
     );
-  const unrelated = Array.from({ length: settings.entries }, (_, at) => `unrelated-${at}`);
+  const unrelated = Array.from({ length: entries }, (_, at) => `unrelated-${at}`);
   for (const connection of connections) {
     const client = await stage.client(accountOf(connection));
     await stage.fill(client, [...share(connection), ...unrelated]);
@@ -87,20 +87,20 @@ async function createResources(
 }
 
 /** Measures the memory and CPU time of a start, and of a time without changes after it. */
-async function measureStart(scene: Scene, name: string): Promise<Figures> {
-  const { stage, settings } = scene;
-  const start = await requestsSince(scene);
-  const nodeArgs = settings.snapshots === undefined ? [] : heapSnapshots(settings.snapshots);
+async function measureStart(stage: Stage, size: Size, name: string): Promise<Figures> {
+  const { snapshots, limitMiB } = size;
+  const start = await requestsSince(stage);
+  const nodeArgs = snapshots === undefined ? [] : heapSnapshots(snapshots);
   const from = performance.now();
-  await using operator = await stage.operator([], { nodeArgs, limitMiB: settings.limitMiB });
-  await settled(scene, operator);
+  await using operator = await stage.operator([], { nodeArgs, limitMiB });
+  await settled(stage, size, operator);
   const seconds = (performance.now() - from) / 1_000;
   const cpu = await cpuSeconds(operator.pid);
   const { api, vault } = await start();
   await sleep(SETTLING_MS);
-  const idle = await measureIdle(scene, operator);
+  const idle = await measureIdle(stage, size.seconds, operator);
   const { now, anonymous, peak } = await residentMiB(operator.pid);
-  if (settings.snapshots !== undefined) await takeSnapshot(operator, settings.snapshots);
+  if (snapshots !== undefined) await takeSnapshot(operator, snapshots);
   const figures = {
     "time until all are in sync, s": seconds,
     "CPU until all are in sync, s": cpu,
@@ -116,9 +116,12 @@ async function measureStart(scene: Scene, name: string): Promise<Figures> {
   );
 }
 
-async function measureIdle(scene: Scene, operator: OperatorProcess): Promise<Figures> {
-  const { seconds } = scene.settings;
-  const end = await requestsSince(scene);
+async function measureIdle(
+  stage: Stage,
+  seconds: number,
+  operator: OperatorProcess,
+): Promise<Figures> {
+  const end = await requestsSince(stage);
   const before = await cpuSeconds(operator.pid);
   await sleep(seconds * 1_000);
   const cpu = (await cpuSeconds(operator.pid)) - before;
@@ -132,9 +135,9 @@ async function measureIdle(scene: Scene, operator: OperatorProcess): Promise<Fig
 }
 
 /** Returns a function that counts the operator's requests since this call. */
-async function requestsSince({
-  stage,
-}: Scene): Promise<() => Promise<{ readonly api: number; readonly vault: number }>> {
+async function requestsSince(
+  stage: Stage,
+): Promise<() => Promise<{ readonly api: number; readonly vault: number }>> {
   const since = await stage.plane.auditMark();
   const vaultTotal = async (): Promise<number> =>
     (await stage.vaultRequests()).values().reduce((sum, one) => sum + one, 0);
@@ -147,12 +150,13 @@ async function requestsSince({
 }
 
 async function settled(
-  { stage, namespace, resources, settings }: Scene,
+  stage: Stage,
+  { namespace, resources, connections }: Size,
   operator: OperatorProcess,
 ): Promise<void> {
   if (resources === 0) return;
   const isDone = async (): Promise<boolean> => {
-    const { isQuiet } = await workOf(operator, resources, settings.connections);
+    const { isQuiet } = await workOf(operator, resources, connections);
     return isQuiet && (await stage.readyCount("VaultSecret", namespace)) === resources;
   };
   await waitUntil(`${resources} resources are Ready`, isDone, TIMEOUT_MS, 1_000);
@@ -162,7 +166,7 @@ async function settled(
  * Returns the sizes of a resource and of a target's metadata as a list contains them, and an event
  * of a watch nearly so.
  */
-async function listedSizes({ stage, namespace, resources }: Scene): Promise<Figures> {
+async function listedSizes(stage: Stage, { namespace, resources }: Size): Promise<Figures> {
   return {
     "bytes of a resource in a list or watch":
       (await stage.kube.listedBytes("VaultSecret", namespace)) / resources,

@@ -1,19 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { FaultProxy, type Fault } from "../../../test/lab/real/fault-proxy.ts";
-import { Content } from "./content.ts";
+import { Content, accountOf } from "./content.ts";
 import { ReadyWatch } from "./ready-watch.ts";
 import { Samples } from "./samples.ts";
 import type { Scenario, Scene, Settings } from "./scene.ts";
 import { changes } from "./scenarios/changes.ts";
 import { failover } from "./scenarios/failover.ts";
 import { outage } from "./scenarios/outage.ts";
-import { measureRawWrites } from "./scenarios/raw-writes.ts";
-import { sameWrites } from "./scenarios/same-writes.ts";
+import { measureRawWrites, sameWrites } from "./scenarios/writes.ts";
 import { coldStart, warmRestart } from "./scenarios/starts.ts";
 import { memory, steadyState } from "./scenarios/steady.ts";
 import { SecretWatch } from "./secret-watch.ts";
 import { Stage } from "./stage.ts";
-import { accountOf } from "./content.ts";
 import type { Subject } from "./subject.ts";
 
 /** Those that measure a running subject, in the order in which they disturb it least. */

@@ -20,7 +20,6 @@ import { CHEAP_HASH, StoreLocation } from "../../../test/lab/vault/store-locatio
 import { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 import { KubeWriter } from "./kube-writer.ts";
 import { VALUE_KEY } from "./secret-watch.ts";
-import { StubVaultProcess } from "./stub-vault/stub-vault-process.ts";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SERVICE_ACCOUNT_DIRECTORY } from "../../../src/operator/kube/credentials/load-credentials.ts";
@@ -95,7 +94,7 @@ interface BenchOptions extends OperatorOptions {
  */
 export class Stage implements AsyncDisposable {
   readonly plane: OwnedControlPlane;
-  readonly vault: VaultServerProcess | StubVaultProcess;
+  readonly vault: VaultServerProcess;
   readonly kube: KubeWriter;
   readonly progress: Progress;
   readonly #place: StoreLocation;
@@ -104,7 +103,7 @@ export class Stage implements AsyncDisposable {
 
   private constructor(parts: {
     plane: OwnedControlPlane;
-    vault: Stage["vault"];
+    vault: VaultServerProcess;
     place: StoreLocation;
     progress: Progress;
     password: string;
@@ -128,9 +127,7 @@ export class Stage implements AsyncDisposable {
     const place = running.use(await StoreLocation.create("sqlite"));
     const password = randomBytes(12).toString("hex");
     const vault = running.use(
-      program === "stub"
-        ? await StubVaultProcess.start()
-        : await startVault(place, accounts, password),
+      program === "stub" ? await startStubVault() : await startVault(place, accounts, password),
     );
     const plane = running.use(await startControlPlane({ progress }));
     await installOperator(plane);
@@ -140,10 +137,10 @@ export class Stage implements AsyncDisposable {
 
   /** Returns a client of the vault with an access token, on kept connections. */
   async client(email: string): Promise<VaultClient> {
-    const client = this.#running.use(new VaultClient(this.vault.url, email, { keepAlive: true }));
-    const response = await client.logIn(this.#password);
-    if (response.status !== 200) throw new Error(`login: ${response.outcome()}`);
-    return client;
+    const { url } = this.vault;
+    return this.#running.use(
+      await VaultClient.connect(url, email, this.#password, { keepAlive: true }),
+    );
   }
 
   /** Creates connections in a namespace, all with the same password. */
@@ -160,12 +157,7 @@ export class Stage implements AsyncDisposable {
 
   /** Stores the first value of each name in the vault. */
   async fill(client: VaultClient, names: readonly string[]): Promise<void> {
-    const waiting = [...names];
-    const work = async (): Promise<void> => {
-      for (let name = waiting.pop(); name !== undefined; name = waiting.pop())
-        await protect(client, name, firstValue(name));
-    };
-    await Promise.all(Array.from({ length: 8 }, work));
+    await forEach(names, (name) => protect(client, name, `${name} 0`));
   }
 
   /** Creates a VaultSecret for each name, with a target of the same name. */
@@ -250,6 +242,13 @@ export class Stage implements AsyncDisposable {
   }
 }
 
+/** Starts the vault that stores everything in memory. It ends with this process. */
+export const startStubVault = (): Promise<VaultServerProcess> =>
+  VaultServerProcess.start([], {
+    program: join(import.meta.dirname, "stub-vault.ts"),
+    holdInput: true,
+  });
+
 async function startVault(
   place: StoreLocation,
   accounts: readonly string[],
@@ -260,7 +259,17 @@ async function startVault(
   return VaultServerProcess.start(["--dev", ...place.args]);
 }
 
-const firstValue = (name: string): string => `${name} 0`;
+/** Does a thing for each name, some at a time, from the last to the first. */
+export async function forEach(
+  names: readonly string[],
+  act: (name: string) => Promise<void>,
+): Promise<void> {
+  const waiting = [...names];
+  const work = async (): Promise<void> => {
+    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) await act(name);
+  };
+  await Promise.all(Array.from({ length: 8 }, work));
+}
 
 /**
  * Stores the next version, as fast as the vault permits to its account. @throws Error with the

@@ -107,11 +107,8 @@ export async function startVaultsync(
   const server = owned.use(
     await VaultServerProcess.start(["--dev", "--allow-missing-keys", ...place.args]),
   );
-  const logIn = async (email: string): Promise<VaultClient> => {
-    const client = owned.use(new VaultClient(server.url, email, { keepAlive: true }));
-    expectStatus(await client.logIn(password), 200);
-    return client;
-  };
+  const logIn = async (email: string): Promise<VaultClient> =>
+    owned.use(await VaultClient.connect(server.url, email, password, { keepAlive: true }));
   const huge = await logIn(HUGE);
   const opened: BenchClient[] = [];
   for (const [index, email] of ownEmails.entries())

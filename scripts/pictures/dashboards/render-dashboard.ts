@@ -1,6 +1,5 @@
-import { sparkline, timeChart, type Line } from "./chart.ts";
+import { sparkline, timeChart, type Line, formatValue } from "./chart.ts";
 import { chartsOf, legendOf, queryOf, type ChartPanel, type Dashboard } from "./dashboard.ts";
-import { formatValue } from "./format-value.ts";
 import { SCRAPE_SECONDS, type Prometheus } from "./prometheus.ts";
 
 const entities: Readonly<Record<string, string>> = {

@@ -22,8 +22,7 @@ import {
 import { mailDomain, type SenderIdentity } from "./mail/compose-email.ts";
 import { Mailer } from "./mail/mailer.ts";
 import type { Resources } from "./open-resources.ts";
-import { ListResponses } from "./protection/list-responses.ts";
-import { OpenLists } from "./protection/open-lists.ts";
+import { ListResponses, OpenLists } from "./protection/open-lists.ts";
 import { OpenTransfers } from "./protection/open-transfers.ts";
 import { DelayedRejections } from "./protection/delayed-rejections.ts";
 import { UnauthenticatedRequests } from "./protection/unauthenticated-requests.ts";

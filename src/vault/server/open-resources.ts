@@ -13,7 +13,7 @@ import { checkData } from "./store/check-data.ts";
 import { openStore } from "./store/open-store.ts";
 import { isPostgresUrl } from "./store/postgres/postgres-location.ts";
 import { RowMacs } from "./store/row-macs.ts";
-import { rightNames } from "./store/tables/right-table.ts";
+import { rightNames } from "./store/tables/rotation-tables.ts";
 import type { StoreStart } from "./store/store-start.ts";
 import type { Store } from "./store/store.ts";
 import type { VaultServerOptions } from "./vault-server-options.ts";

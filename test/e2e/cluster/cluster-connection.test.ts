@@ -100,9 +100,6 @@ function through(
   };
 }
 
-const untilReason = (resource: string, reason: string) =>
-  world.until("VaultSecret", resource, (one) => condition(one, "Ready")?.reason === reason);
-
 async function untilConnection(
   of: string,
   type: string,
@@ -149,7 +146,7 @@ test("connections of the cluster and of a namespace with the same name use diffe
 test("a namespace that loses its label keeps its Secret, and continues with the label", async () => {
   const before = await world.until("Secret", "shared", () => true);
   await kubectl("label", "namespace", world.namespace, "team-");
-  const lost = await untilReason("shared", "NamespaceNotAllowed");
+  const lost = await world.untilReason("VaultSecret", "shared", "NamespaceNotAllowed");
   expect(condition(lost, "Ready")?.message).toContain(
     `no entry for the namespace ${world.namespace}`,
   );
@@ -159,14 +156,14 @@ test("a namespace that loses its label keeps its Secret, and continues with the 
     before.metadata.resourceVersion,
   );
   await kubectl("label", "namespace", world.namespace, "team=shop");
-  await world.until("Secret", "shared", (one) => bytesOf(one, "password")?.toString() === next);
+  await world.has("shared", "password", next);
   await world.ready("VaultSecret", "shared");
 });
 
 test("a name outside the access and credentials in a user's namespace are refused", async () => {
   await protect("blog-db", world.canaries.text("blog"));
   await world.apply(through(name, "outside", { password: "blog-db" }));
-  const outside = await untilReason("outside", "NamespaceNotAllowed");
+  const outside = await world.untilReason("VaultSecret", "outside", "NamespaceNotAllowed");
   expect(condition(outside, "Ready")?.message).toContain("to read blog-db");
   expect(await world.get("Secret", "outside")).toBeUndefined();
   await apply(

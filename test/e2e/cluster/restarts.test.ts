@@ -116,12 +116,7 @@ test("the operator continues after a restart of the API server", async () => {
   await world.plane.restartApiServer();
   const next = world.canaries.text("after a restart");
   await world.protect("crash-1", next);
-  await world.until(
-    "Secret",
-    "crash-1",
-    (secret) => bytesOf(secret, "password")?.toString() === next,
-    60_000,
-  );
+  await world.has("crash-1", "password", next, 60_000);
   expect(operator.exited).toBe(false);
 });
 

@@ -1,7 +1,7 @@
 import { PersistentVault } from "../../lab/vault/persistent-vault.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { World } from "../../lab/real/world.ts";
-import { bytesOf, condition, type ObservedObject, vaultSecret } from "../../lab/real/resources.ts";
+import { condition, type ObservedObject, vaultSecret } from "../../lab/real/resources.ts";
 import { createServer, type RequestListener } from "node:http";
 import { once } from "node:events";
 
@@ -57,11 +57,7 @@ export class KeptSecrets implements AsyncDisposable {
     await this.allHave("nothing is stale", (resource) => !isStale(resource));
     const next = this.world.canaries.text("after an outage");
     await this.world.protect("kept-0", next);
-    await this.world.until(
-      "Secret",
-      "kept-0",
-      (secret) => bytesOf(secret, "password")?.toString() === next,
-    );
+    await this.world.has("kept-0", "password", next);
   }
 
   /** Serves another handler at the address of the vault until the returned handle is disposed. */

@@ -10,7 +10,7 @@ import type { KubeClient } from "../../../src/operator/kube/client/kube-client.t
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
-import { runInProcess } from "../../lab/real/processes/run-in-process.ts";
+import { runAsAdmin } from "../../lab/real/processes/run-in-process.ts";
 import { connect } from "../kube/connect.ts";
 
 /** `vaultsync accept` after a vault was restored, as an operator reports that. */
@@ -27,8 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => client[Symbol.asyncDispose]());
 
-const accept = (...args: string[]) =>
-  runInProcess(["accept", "--kubeconfig", plane.kubeconfigPath, "-n", namespace, ...args]);
+const accept = (...args: string[]) => runAsAdmin(plane, ["accept", "-n", namespace, ...args]);
 
 interface Written {
   readonly connection?: string;

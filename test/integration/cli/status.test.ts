@@ -14,7 +14,7 @@ import type { KubeClient } from "../../../src/operator/kube/client/kube-client.t
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
-import { runInProcess } from "../../lab/real/processes/run-in-process.ts";
+import { runAsAdmin, runInProcess } from "../../lab/real/processes/run-in-process.ts";
 import { VaultsyncProcess } from "../../lab/real/processes/vaultsync-process.ts";
 import { connect } from "../kube/connect.ts";
 
@@ -33,8 +33,8 @@ beforeAll(async () => {
 });
 afterAll(() => client[Symbol.asyncDispose]());
 
-const status = (...args: readonly string[]) =>
-  runInProcess(["status", "--kubeconfig", controlPlane.kubeconfigPath, "-n", namespace, ...args]);
+const run = (...args: readonly string[]) => runAsAdmin(controlPlane, ["status", ...args]);
+const status = (...args: readonly string[]) => run("-n", namespace, ...args);
 
 const fromNow = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
@@ -74,8 +74,6 @@ test("an empty namespace prints nothing on standard output and exits with 0", as
 });
 
 test("a namespace that does not exist is a failure, and so is a name or a context", async () => {
-  const kubeconfig = ["--kubeconfig", controlPlane.kubeconfigPath];
-  const run = (...args: string[]) => runInProcess(["status", ...kubeconfig, ...args]);
   expect(await run("-n", "typo")).toMatchObject({
     code: 1,
     stderr: "vaultsync: there is no namespace typo\n",
@@ -276,7 +274,7 @@ test("a connection of the cluster is shown in the namespaces whose resources ref
   expect((await status()).stdout).not.toMatch(row);
   await create(vaultSecretKind, "shared", { connectionRef: { kind: kind.kind, name }, data });
   expect((await status()).stdout).toMatch(row);
-  const all = await runInProcess(["status", "--kubeconfig", controlPlane.kubeconfigPath, "-A"]);
+  const all = await run("-A");
   expect(all.stdout).toMatch(new RegExp(`^- +clustervaultconnection/${name} +Unknown`, "mu"));
   await client.delete(vaultSecretKind, { namespace, name: "shared" }, forever);
   await client.delete(kind, metadata, forever);
@@ -302,7 +300,7 @@ test("--watch shows a change, and ends with the state of the last one when it is
 });
 
 test("--all-namespaces names the namespace, and conflicts with --namespace", async () => {
-  const all = await runInProcess(["status", "--kubeconfig", controlPlane.kubeconfigPath, "-A"]);
+  const all = await run("-A");
   expect(all.stdout).toMatch(new RegExp(`^${namespace} +vaultsecret/db `, "mu"));
   expect(await status("-A")).toMatchObject({ code: 2 });
 });

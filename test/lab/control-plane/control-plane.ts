@@ -106,9 +106,11 @@ export class ControlPlane {
     return apiRequest(this.access, { method, path, body, headers });
   }
 
-  /** Creates a namespace `<prefix>-<random>` and waits for its default ServiceAccount. */
-  async createNamespace(prefix: string): Promise<string> {
-    const name = `${prefix}-${randomBytes(4).toString("hex")}`;
+  /** Creates a namespace, by default `<prefix>-<random>`, and waits for its default ServiceAccount. */
+  async createNamespace(
+    prefix: string,
+    name = `${prefix}-${randomBytes(4).toString("hex")}`,
+  ): Promise<string> {
     const created = await this.request("POST", "/api/v1/namespaces", { metadata: { name } });
     if (created.status !== 201)
       throw new Error(`cannot create namespace ${name}: status ${created.status}`);

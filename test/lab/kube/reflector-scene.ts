@@ -1,15 +1,13 @@
-import { accessTo } from "./connected-client.ts";
+import { connectClient, type ConnectedClient } from "./connected-client.ts";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { Logger } from "../../../src/lib/logger.ts";
 import { Reflector } from "../../../src/operator/kube/cache/reflector.ts";
-import { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
-import { Credentials } from "../../../src/operator/kube/credentials/credentials.ts";
 import { SECRETS, type KubeObject } from "../../../src/operator/kube/resource.ts";
 import { pump } from "../clock/pump.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
-import { failureStatus, json, LoopbackServer } from "../loopback-server.ts";
+import { failureStatus, json, type LoopbackServer } from "../loopback-server.ts";
 
 export interface OpenWatch {
   readonly from: string | null;
@@ -20,7 +18,7 @@ export interface OpenWatch {
 
 /** A collection on a loopback server, and the changes that the reflector reports. */
 export class ReflectorScene {
-  readonly clock = new VirtualClock();
+  readonly clock: VirtualClock;
   readonly changes: string[] = [];
   readonly logged: string[] = [];
   readonly watches: OpenWatch[] = [];
@@ -36,10 +34,13 @@ export class ReflectorScene {
   readonly running: Promise<void>;
 
   private constructor(
-    server: LoopbackServer,
+    clock: VirtualClock,
+    connected: ConnectedClient,
     project: (object: KubeObject) => string,
     relistMs: number,
   ) {
+    const { server, client: api } = connected;
+    this.clock = clock;
     this.server = server;
     server.handler = ({ query }, response, socket) => {
       // As an API server without streaming lists: a list is one request that is not a watch.
@@ -56,12 +57,6 @@ export class ReflectorScene {
       error: log,
       child: () => logger,
     };
-    const { clock } = this;
-    const api = new KubeClient({
-      credentials: new Credentials(accessTo(server), clock),
-      clock,
-      fieldManager: "vaultsync",
-    });
     const base = { api, clock, logger, resource: SECRETS, namespace: "a", random: () => 0 };
     this.reflector = new Reflector({ ...base, project, relistMs });
     this.reflector.onChange(({ type, key }) => void this.changes.push(`${type} ${key}`));
@@ -69,8 +64,7 @@ export class ReflectorScene {
     onTestFinished(async () => {
       this.stop();
       await this.running;
-      await api[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
+      await connected[Symbol.asyncDispose]();
     });
   }
 
@@ -79,11 +73,9 @@ export class ReflectorScene {
     project: (object: KubeObject) => string = versionOf,
     relistMs = 0,
   ): Promise<ReflectorScene> {
-    const scene = new ReflectorScene(
-      await LoopbackServer.start(() => undefined),
-      project,
-      relistMs,
-    );
+    const clock = new VirtualClock();
+    const connected = await connectClient(() => undefined, { clock });
+    const scene = new ReflectorScene(clock, connected, project, relistMs);
     scene.items = items;
     return scene;
   }

@@ -7,7 +7,10 @@ import { TestVault } from "../vault/test-vault.ts";
 import type { VaultClient } from "../vault/vault-client.ts";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
 import { type OperatorOptions, OperatorProcess } from "./processes/operator-process.ts";
+import { runAsAdmin } from "./processes/run-in-process.ts";
+import type { ProcessResult } from "./processes/vaultsync-process.ts";
 import {
+  bytesOf,
   collection,
   condition,
   observedObject,
@@ -22,7 +25,10 @@ export const SERVICE_ACCOUNT = { serviceAccount: "vaultsync", namespace: "vaults
 export const OPERATOR_USER = `system:serviceaccount:${SERVICE_ACCOUNT.namespace}:${SERVICE_ACCOUNT.serviceAccount}`;
 
 export interface WorldOptions {
-  readonly refreshInterval?: string;
+  /** Fields of the connection: another account of the vault, for example. */
+  readonly connection?: { readonly email?: string; readonly [field: string]: unknown };
+  /** Name of the new namespace; a random name by default. */
+  readonly namespace?: string;
   /** URL of the API server for the operator, for example of a proxy. */
   readonly server?: string;
   /** PEM of the authority of `server`, if it differs from the authority of the API server. */
@@ -74,24 +80,27 @@ export class World implements AsyncDisposable {
     { account = SERVICE_ACCOUNT, vault: given, plane: own, ...options }: WorldOptions,
     ...accounts: readonly string[]
   ): Promise<Parts> {
-    const { args = [], process = {}, refreshInterval: _, ...access } = options;
+    const { args = [], process = {}, server, ca } = options;
     const plane = own ?? (await sharedControlPlane());
     const vault = given ?? (await TestVault.start({ emails: [ACCOUNT, ...accounts] }));
-    const namespace = await plane.createNamespace("e2e");
+    const namespace = await plane.createNamespace("e2e", options.namespace);
     const identity = { namespace, ...account };
     if (account.namespace === undefined) {
       await plane.request("POST", `/api/v1/namespaces/${namespace}/serviceaccounts`, {
         metadata: { name: account.serviceAccount },
       });
     }
-    const kubeconfig = await plane.kubeconfigFor(identity, access);
-    const caller = await vault.client(ACCOUNT);
+    const kubeconfig = await plane.kubeconfigFor(identity, {
+      ...(server && { server }),
+      ...(ca && { ca }),
+    });
+    const caller = await vault.client(options.connection?.email ?? ACCOUNT);
     return { plane, vault, caller, namespace, kubeconfig, args, process };
   }
 
   static async create(options: WorldOptions = {}): Promise<World> {
     const world = new World(await World.prepare(options));
-    await world.createConnection(options.refreshInterval);
+    await world.createConnection(options.connection);
     return world;
   }
 
@@ -106,9 +115,12 @@ export class World implements AsyncDisposable {
   }
 
   /** Creates the credentials Secret and the VaultConnection `vault`. */
-  async createConnection(refreshInterval = "5s"): Promise<void> {
-    const password = this.vault.passwords.get(ACCOUNT) ?? "";
-    const spec = { url: this.vault.url, email: ACCOUNT, password, refreshInterval };
+  async createConnection({
+    email = ACCOUNT,
+    ...fields
+  }: WorldOptions["connection"] = {}): Promise<void> {
+    const password = this.vault.passwords.get(email) ?? "";
+    const spec = { url: this.vault.url, email, password, refreshInterval: "5s", ...fields };
     await this.apply(...vaultConnection("vault", spec));
   }
 
@@ -155,6 +167,11 @@ export class World implements AsyncDisposable {
   /** Applies objects in this namespace with kubectl. */
   async apply(...objects: object[]): Promise<void> {
     await this.plane.apply(objects, this.namespace);
+  }
+
+  /** Runs a command of the operator as the administrator, in this namespace. */
+  run(command: string, ...args: readonly string[]): Promise<ProcessResult> {
+    return runAsAdmin(this.plane, [command, "-n", this.namespace, ...args]);
   }
 
   /** Creates an object in this namespace. */
@@ -247,6 +264,31 @@ export class World implements AsyncDisposable {
         { cause: error },
       );
     }
+  }
+
+  /** Waits until the condition Ready has this reason. */
+  untilReason(
+    kind: string,
+    name: string,
+    reason: string,
+    withinMs?: number,
+  ): Promise<ObservedObject> {
+    return this.until(
+      kind,
+      name,
+      (object) => condition(object, "Ready")?.reason === reason,
+      withinMs,
+    );
+  }
+
+  /** Waits until a Secret has this value. */
+  has(name: string, key: string, value: string, withinMs?: number): Promise<ObservedObject> {
+    return this.until(
+      "Secret",
+      name,
+      (secret) => bytesOf(secret, key)?.toString() === value,
+      withinMs,
+    );
   }
 
   ready(kind: string, name: string): Promise<ObservedObject> {

@@ -128,6 +128,19 @@ export class VaultClient implements Disposable {
     this.#agent = keepAlive ? new Agent({ keepAlive: true, maxSockets: 1 }) : undefined;
   }
 
+  /** Returns a client that is logged in. @throws Error when the vault rejects the login */
+  static async connect(
+    url: string,
+    email: string,
+    password = "",
+    options: Pick<VaultClientOptions, "keepAlive"> = {},
+  ): Promise<VaultClient> {
+    const client = new VaultClient(url, email, options);
+    const response = await client.logIn(password);
+    if (response.status !== 200) throw new Error(`login of ${email}: ${response.outcome()}`);
+    return client;
+  }
+
   get token(): string {
     return this.#token;
   }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sessionOperationPath } from "../../../src/protocol/operation-paths.ts";
-import { mailTo } from "../../lab/mail/mailbox.ts";
+import { mailTo } from "../../lab/mail/smtp-server.ts";
 import { onDatabase } from "../../lab/postgres/postgres-database.ts";
 import { Replicas } from "../../lab/vault/replicas.ts";
 import type { TestVault } from "../../lab/vault/test-vault.ts";

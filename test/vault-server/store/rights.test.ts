@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Secret } from "../../../src/vault/server/store/records.ts";
-import { rightNames as RIGHTS } from "../../../src/vault/server/store/tables/right-table.ts";
+import { rightNames as RIGHTS } from "../../../src/vault/server/store/tables/rotation-tables.ts";
 import {
   addSecret,
   ANN,

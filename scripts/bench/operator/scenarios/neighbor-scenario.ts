@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { waitUntil } from "../../../../test/lab/clock/wait-until.ts";
 import type { OperatorProcess } from "../../../../test/lab/real/processes/operator-process.ts";
 import type { VaultClient } from "../../../../test/lab/vault/vault-client.ts";
-import { protect, Stage, workOf } from "../stage.ts";
+import { forEach, protect, type Stage, workOf } from "../stage.ts";
 
 /** The load of a neighbor. Disposing it ends the load. */
 export interface Load extends AsyncDisposable {
@@ -19,23 +19,29 @@ export interface Arm {
   readonly start?: () => Promise<Load>;
 }
 
-interface HealthyConnection {
-  readonly client: { protect(name: string, value: string): Promise<void> };
+/** The secrets of one account, each with a VaultSecret. */
+interface Population {
+  readonly client: VaultClient;
   readonly names: readonly string[];
 }
 
-interface Healthy {
+export interface Healthy {
   readonly namespace: string;
-  readonly connections: readonly HealthyConnection[];
+  readonly connections: readonly Population[];
   /** Resolves when the operator has verified all resources of this namespace. */
   isReady(operator: OperatorProcess): Promise<void>;
 }
 
-/** The first arm is the baseline. */
-export interface NeighborScenario extends AsyncDisposable {
-  readonly stage: Stage;
-  readonly healthy: Healthy;
-  readonly arms: readonly Arm[];
+/** A bad neighbor of the healthy resources. */
+export interface Neighbor {
+  /** Names of its accounts. */
+  readonly accounts: readonly string[];
+  /**
+   * Creates its resources. Returns what is compared: the first arm is the baseline.
+   *
+   * @param owned receives what is started
+   */
+  open(stage: Stage, healthy: Healthy, owned: AsyncDisposableStack): Promise<readonly Arm[]>;
 }
 
 const RESOURCES = 300;
@@ -48,64 +54,48 @@ const CONNECTIONS = 10;
 export const emailOf = (name: string): string => `${name}@example.com`;
 export const namesOf = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+export const healthyAccounts = namesOf("healthy", CONNECTIONS);
+
+/**
+ * Stores secrets of an account, and creates a connection to it and a VaultSecret for each secret, in
+ * a namespace.
+ */
+export async function populate(
+  stage: Stage,
+  namespace: string,
+  account: string,
+  count: number,
+  spec: { readonly url?: string; readonly timeout?: string } = {},
+): Promise<Population> {
+  const client = await stage.client(emailOf(account));
+  const names = namesOf(account, count);
+  await stage.fill(client, names);
+  await stage.connections(namespace, new Map([[account, { email: emailOf(account), ...spec }]]));
+  await stage.secrets(namespace, account, names);
+  return { client, names };
+}
 
 /** Stores a new version of each secret, some at a time. */
 export async function changeAll(client: VaultClient, names: readonly string[]): Promise<void> {
-  const waiting = [...names];
-  const work = async (): Promise<void> => {
-    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-      await protect(client, name, `${name} ${performance.now()}`);
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, work));
+  await forEach(names, (name) => protect(client, name, `${name} ${performance.now()}`));
 }
 
-/**
- * Returns a stage with the healthy resources, already synced by an operator, and accounts for the
- * neighbors; and owns everything.
- */
-export async function openStage(
-  neighbors: readonly string[],
-): Promise<{ stage: Stage; healthy: Healthy; owned: AsyncDisposableStack }> {
-  await using owned = new AsyncDisposableStack();
-  const prefixes = namesOf("healthy", CONNECTIONS);
-  const stage = owned.use(await Stage.start([...prefixes, ...neighbors].map(emailOf)));
-  const healthy = await openHealthy(stage, prefixes, RESOURCES / CONNECTIONS);
-  return { stage, healthy, owned: owned.move() };
-}
-
-async function openHealthy(
-  stage: Stage,
-  prefixes: readonly string[],
-  each: number,
-): Promise<Healthy> {
+/** Creates the healthy resources and lets an operator sync them. */
+export async function openHealthy(stage: Stage): Promise<Healthy> {
   const namespace = await stage.plane.createNamespace("healthy");
-  await stage.connections(
-    namespace,
-    new Map(prefixes.map((prefix) => [prefix, { email: emailOf(prefix) }])),
-  );
-  const connections: HealthyConnection[] = [];
-  for (const prefix of prefixes) {
-    const client = await stage.client(emailOf(prefix));
-    const names = namesOf(prefix, each);
-    await stage.fill(client, names);
-    await stage.secrets(namespace, prefix, names);
-    connections.push({
-      names,
-      client: { protect: (secret, value) => protect(client, secret, value) },
-    });
-  }
-  const total = prefixes.length * each;
+  const connections: Population[] = [];
+  for (const account of healthyAccounts)
+    connections.push(await populate(stage, namespace, account, RESOURCES / CONNECTIONS));
   const isReady = async (operator: OperatorProcess): Promise<void> => {
     await waitUntil(
       "the resources are reconciled",
-      async () => (await workOf(operator, total)).isQuiet,
+      async () => (await workOf(operator, RESOURCES)).isQuiet,
       600_000,
       250,
     );
     await waitUntil(
       "they are Ready",
-      async () => (await stage.readyCount("VaultSecret", namespace)) === total,
+      async () => (await stage.readyCount("VaultSecret", namespace)) === RESOURCES,
       60_000,
       500,
     );
@@ -113,6 +103,6 @@ async function openHealthy(
   };
   await using operator = await stage.operator([namespace]);
   await isReady(operator);
-  stage.progress.note(`${total} resources are in sync`);
+  stage.progress.note(`${RESOURCES} resources are in sync`);
   return { namespace, connections, isReady };
 }

@@ -3,11 +3,15 @@ import { latenciesOf } from "../../statistics.ts";
 import { groupCpuSeconds } from "../process-usage.ts";
 import type { Samples } from "../samples.ts";
 import { SecretWatch } from "../secret-watch.ts";
-import { workOf } from "../stage.ts";
-import { openFailing } from "./failing-neighbor.ts";
-import { openHot } from "./hot-neighbor.ts";
-import type { Arm, NeighborScenario } from "./neighbor-scenario.ts";
-import { openSlow } from "./slow-neighbor.ts";
+import { protect, Stage, workOf } from "../stage.ts";
+import { failing, hot, slow } from "./bad-neighbors.ts";
+import {
+  type Arm,
+  emailOf,
+  type Healthy,
+  healthyAccounts,
+  openHealthy,
+} from "./neighbor-scenario.ts";
 
 /** Number of measurements with and without each neighbor, in turn. */
 interface Settings {
@@ -33,23 +37,24 @@ interface Measured {
  * restarted for each.
  */
 export async function measureNeighbors(samples: Samples, settings: Settings): Promise<void> {
-  const open: Readonly<Record<string, () => Promise<NeighborScenario>>> = {
-    slow: openSlow,
-    failing: () => openFailing(settings.failing),
-    hot: openHot,
-  };
-  for (const neighbor of settings.neighbors) {
-    await using scenario = await open[neighbor]?.();
-    if (scenario !== undefined) await measureArms(samples, scenario, settings);
+  const neighbors = new Map(Object.entries({ slow, failing: failing(settings.failing), hot }));
+  for (const name of settings.neighbors) {
+    const neighbor = neighbors.get(name);
+    if (neighbor === undefined) continue;
+    const accounts = [...healthyAccounts, ...neighbor.accounts];
+    await using stage = await Stage.start(accounts.map(emailOf));
+    const healthy = await openHealthy(stage);
+    await using owned = new AsyncDisposableStack();
+    const arms = await neighbor.open(stage, healthy, owned);
+    await measureArms(samples, { stage, healthy, arms }, settings);
   }
 }
 
 async function measureArms(
   samples: Samples,
-  scenario: NeighborScenario,
+  { stage, healthy, arms }: { stage: Stage; healthy: Healthy; arms: readonly Arm[] },
   { seconds, repeats }: Settings,
 ): Promise<void> {
-  const { stage, healthy, arms } = scenario;
   await using watch = await SecretWatch.start(stage.plane.access, healthy.namespace);
   const connections = healthy.connections.length;
   const resources = healthy.connections.reduce((sum, { names }) => sum + names.length, 0);
@@ -57,12 +62,8 @@ async function measureArms(
   for (let repeat = 0; repeat <= repeats; repeat += 1) {
     let alone: number | undefined;
     for (const arm of repeat === 0 ? arms.slice(0, 1) : arms) {
-      const { p99, cpu, planeCpu, reconcilesPerEvent } = await measureArm(
-        scenario,
-        watch,
-        arm,
-        seconds,
-      );
+      const measured = await measureArm(stage, healthy, watch, arm, seconds);
+      const { p99, cpu, planeCpu, reconcilesPerEvent } = measured;
       const round = repeat === 0 ? "warm-up" : `round ${repeat} of ${repeats}`;
       stage.progress.note(`${round}: ${arm.label}: p99 ${p99.toFixed(0)} ms`);
       if (repeat === 0) continue;
@@ -83,7 +84,8 @@ async function measureArms(
 }
 
 async function measureArm(
-  { stage, healthy }: NeighborScenario,
+  stage: Stage,
+  healthy: Healthy,
   watch: SecretWatch,
   arm: Arm,
   seconds: number,
@@ -110,7 +112,7 @@ async function measureArm(
  * is over.
  */
 async function changeHealthy(
-  healthy: NeighborScenario["healthy"],
+  healthy: Healthy,
   watch: SecretWatch,
   seconds: number,
 ): Promise<number[]> {
@@ -122,7 +124,7 @@ async function changeHealthy(
       const secret = names[turn % names.length] ?? "";
       const value = `${secret} ${Math.round(performance.timeOrigin + performance.now())}`;
       const arrival = watch.arrival(secret, value, 60_000);
-      await client.protect(secret, value);
+      await protect(client, secret, value);
       const from = performance.now();
       samples.push(Math.max(0, (await arrival) - from));
       await sleep(1_100 + Math.random() * 300);

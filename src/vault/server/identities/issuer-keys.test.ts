@@ -4,7 +4,7 @@ import { lineLogger } from "../../../../test/lab/assertions/recording-logger.ts"
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { LoopbackServer } from "../../../../test/lab/loopback-server.ts";
 import { TestDirectory } from "../../../../test/lab/test-directory.ts";
-import { TestIssuer } from "../../../../test/lab/vault/test-issuer.ts";
+import { TestIssuer } from "../../../../test/lab/vault/identity-vault.ts";
 import { IssuerKeys, IssuerUnavailableError, readKeySet } from "./issuer-keys.ts";
 
 const MINUTE = 60_000;

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { beforeEach, expect, test } from "vitest";
-import { receivedMail } from "../../../../test/lab/mail/mailbox.ts";
+import { receivedMail } from "../../../../test/lab/mail/smtp-server.ts";
 import { TestDirectory } from "../../../../test/lab/test-directory.ts";
 import { isEmailAddress } from "../../../protocol/email-address.ts";
 import { isDeliverable, type ComposedEmail } from "./email-transport.ts";

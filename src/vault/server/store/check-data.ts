@@ -2,7 +2,7 @@ import type { KeyRing } from "../crypto/key-ring.ts";
 import { checkMasterKeys, currentKey, type CheckKeysOptions } from "./current-key.ts";
 import { RowMacs } from "./row-macs.ts";
 import type { Store, Transaction } from "./store.ts";
-import { rightNames, type RightName, type RightRow } from "./tables/right-table.ts";
+import { rightNames, type RightName, type RightRow } from "./tables/rotation-tables.ts";
 
 /**
  * Name of the setting that is present once the rows of the data have MACs. It is no secret: without

@@ -2,8 +2,8 @@ import { timingSafeEqual } from "node:crypto";
 import type { KeyRing } from "../crypto/key-ring.ts";
 import type { MasterKey } from "../crypto/master-key.ts";
 import { currentKey } from "./current-key.ts";
-import type { SettingTable } from "./tables/setting-table.ts";
-import type { RightName } from "./tables/right-table.ts";
+import type { SettingTable } from "./tables/account-tables.ts";
+import type { RightName } from "./tables/rotation-tables.ts";
 
 /** Purpose of the derived key. */
 const ROW_MAC = "row mac v1";

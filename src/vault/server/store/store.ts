@@ -8,18 +8,17 @@ import type {
   SessionTable,
   TokenTable,
   UserTable,
+  UsageTable,
+  SettingTable,
 } from "./tables/account-tables.ts";
 import type { FileTable } from "./tables/file-table.ts";
 import type { HandOverTable } from "./tables/hand-over-table.ts";
 import type { ListRevisionTable } from "./tables/list-revision-table.ts";
 import type { OutboxTable } from "./tables/outbox-table.ts";
 import type { RawTables } from "./tables/raw-tables.ts";
-import type { RightTable } from "./tables/right-table.ts";
+import type { RightTable, WrappedKeyTable } from "./tables/rotation-tables.ts";
 import type { SecretTable } from "./tables/secret-table.ts";
-import type { SettingTable } from "./tables/setting-table.ts";
 import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
-import type { UsageTable } from "./tables/usage-table.ts";
-import type { WrappedKeyTable } from "./tables/wrapped-key-table.ts";
 
 export interface Transaction {
   readonly users: UserTable;

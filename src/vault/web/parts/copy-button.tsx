@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { toRequestError } from "../service/request-error.ts";
-import { shortened } from "../text/shortened.ts";
+import { shortened } from "../text/visible-text.ts";
 import { Icon } from "./icon.tsx";
 import { useToast } from "./toasts.tsx";
 

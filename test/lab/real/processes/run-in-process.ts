@@ -1,7 +1,14 @@
 import { CommanderError } from "commander";
 import { vi } from "vitest";
 import { program } from "../../../../src/program.ts";
+import type { ControlPlane } from "../../control-plane/control-plane.ts";
 import type { ProcessResult } from "./vaultsync-process.ts";
+
+/** Runs a command of the operator as the administrator of a control plane. */
+export const runAsAdmin = (
+  { kubeconfigPath }: ControlPlane,
+  [command = "", ...args]: readonly string[],
+): Promise<ProcessResult> => runInProcess([command, "--kubeconfig", kubeconfigPath, ...args]);
 
 /**
  * Runs a command that starts no server, and collects what it prints. It is faster than a child

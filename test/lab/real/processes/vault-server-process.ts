@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { VaultClient } from "../../vault/vault-client.ts";
 import { VaultsyncProcess, type ProcessOptions } from "./vaultsync-process.ts";
 
 /** The line that `vaultsync vault serve` prints when it is ready. */
@@ -46,6 +47,11 @@ export class VaultServerProcess extends VaultsyncProcess {
   /** Passwords of the accounts that `--dev-users` created, by email. */
   get passwords(): ReadonlyMap<string, string> {
     return new Map(this.#ready.users?.map(({ email, password }) => [email, password]));
+  }
+
+  /** Logs in to an account that `--dev-users` created. */
+  client(email: string): Promise<VaultClient> {
+    return VaultClient.connect(this.url, email, this.passwords.get(email));
   }
 
   override async [Symbol.asyncDispose](): Promise<void> {

@@ -1,3 +1,5 @@
+import type { Permission } from "../../../../protocol/responses.ts";
+
 /** A value of a placeholder or a column. */
 export type SqlValue = string | number | Uint8Array;
 
@@ -64,4 +66,17 @@ export function positionsOf(names: readonly string[]): Map<string, number> {
 export function valuesOf(row: unknown): readonly unknown[] {
   if (Array.isArray(row)) return row;
   throw new TypeError("a row: expected an array");
+}
+
+/**
+ * Returns a permission as the columns `reads` and `writes`: the union of grants is the maximum of
+ * each column.
+ */
+export function permissionColumns(permission: Permission): [reads: number, writes: number] {
+  return [permission === "W" ? 0 : 1, permission === "R" ? 0 : 1];
+}
+
+export function permissionOf(row: Row): Permission {
+  if (row.number("writes") === 0) return "R";
+  return row.number("reads") === 0 ? "W" : "RW";
 }

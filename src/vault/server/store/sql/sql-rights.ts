@@ -1,4 +1,4 @@
-import type { RightName, RightTable } from "../tables/right-table.ts";
+import type { RightName, RightTable } from "../tables/rotation-tables.ts";
 import { RETIRED_AT } from "./retired-name.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";

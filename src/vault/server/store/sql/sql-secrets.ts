@@ -1,7 +1,6 @@
 import type { Envelope } from "../../crypto/envelope.ts";
 import type { Metadata } from "../../../../protocol/metadata.ts";
-import { permissionOf } from "./permission-columns.ts";
-import type { Row } from "./row.ts";
+import { permissionOf, type Row } from "./row.ts";
 import { secretRemoval, type SecretRemovalTable } from "./secret-removal.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import { DIRECT_EVIDENCE, EVIDENCE_SEPARATOR, TEAM_EVIDENCE } from "./sql-grant-seals.ts";

@@ -2,11 +2,15 @@ import type { SqlConnection } from "./sql-connection.ts";
 import { sqlFiles } from "./sql-files.ts";
 import { withListRevisions } from "../list-revision-decorator.ts";
 import { sqlGrants } from "./sql-grants.ts";
-import { sqlIdentities } from "./sql-identities.ts";
+import {
+  sqlIdentities,
+  sqlBlockedSenders,
+  sqlAdminActions,
+  sqlUsage,
+} from "./sql-account-tables.ts";
 import { sqlHandOver } from "./sql-hand-over.ts";
 import { sqlListRevisions } from "./sql-list-revisions.ts";
 import { sqlOutbox } from "./sql-outbox.ts";
-import { sqlBlockedSenders, sqlAdminActions, sqlUsage } from "./sql-account-tables.ts";
 import { sqlLoginFailures, sqlSettings, sqlUsers } from "./sql-users.ts";
 import { sqlSecrets } from "./sql-secrets.ts";
 import { sqlEmailProofs, sqlSessions } from "./sql-sessions.ts";

@@ -2,7 +2,7 @@ import { originalName } from "./retired-name.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { WrappedRecord } from "../records.ts";
-import type { WrappedKeyTable } from "../tables/wrapped-key-table.ts";
+import type { WrappedKeyTable } from "../tables/rotation-tables.ts";
 
 const COLUMNS = "v.version, v.key_id, v.wrapped_key";
 

@@ -146,3 +146,27 @@ export interface LoginFailureTable {
   /** Removes at most `atMost`; returns their number. */
   removeBefore(timestamp: number, atMost: number): Promise<number>;
 }
+
+/** Amounts that accounts own. */
+export interface Usage {
+  readonly secrets: number;
+  /** Versions of secrets and files. */
+  readonly versions: number;
+  /** Sealed values, metadata and files. */
+  readonly bytes: number;
+  /** Shares of the secrets. */
+  readonly grants: number;
+}
+
+/** Amounts by account. Triggers of the database keep them up to date, whatever changes the rows. */
+export interface UsageTable {
+  of(email: string): Promise<Usage>;
+  /** Returns the sums over all accounts. */
+  total(): Promise<Usage>;
+}
+
+/** Facts about the data as a whole, such as the id of its master key. */
+export interface SettingTable {
+  get(name: string): Promise<string | undefined>;
+  set(name: string, value: string): Promise<void>;
+}

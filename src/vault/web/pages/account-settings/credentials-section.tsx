@@ -3,9 +3,73 @@ import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView, type Loading } from "../../parts/loaded-view.tsx";
 import { Pager } from "../../parts/pager.tsx";
-import type { Credential } from "../../service/account-settings.ts";
-import { CredentialItem } from "./credential-item.tsx";
-import { EndCredentialsDialog } from "./end-credentials-dialog.tsx";
+import { type Credential, revokeCredentials } from "../../service/account-settings.ts";
+import { CredentialItem, credentialName } from "./credential-item.tsx";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { useClient } from "../../session/client-context.ts";
+
+interface Words {
+  readonly title: string;
+  readonly confirm: string;
+  readonly effect: string;
+  readonly done: string;
+}
+
+function wordsOf(ending: readonly Credential[]): Words {
+  const [first] = ending;
+  const isToken = first?.kind === "token";
+  const effect = isToken
+    ? "Programs that use it are rejected immediately and need another token."
+    : "It has to log in again.";
+  if (first && ending.length === 1) {
+    const name = credentialName(first);
+    return isToken
+      ? { title: `Revoke “${name}”?`, confirm: "Revoke", effect, done: `Revoked ${name}.` }
+      : { title: `Log out “${name}”?`, confirm: "Log out", effect, done: `Logged out ${name}.` };
+  }
+  const count = ending.length;
+  return isToken
+    ? {
+        title: "Revoke all API tokens?",
+        confirm: "Revoke all",
+        effect: "Programs that use them are rejected immediately.",
+        done: `Revoked ${count} API tokens.`,
+      }
+    : {
+        title: "Log out all other browsers?",
+        confirm: "Log out all others",
+        effect: "They have to log in again.",
+        done: `Logged out ${count} browsers.`,
+      };
+}
+
+interface EndCredentialsDialogProps {
+  /** Sessions, or tokens. */
+  readonly ending: readonly Credential[];
+  readonly onEnded: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+/** Ends sessions or API tokens after a question. */
+function EndCredentialsDialog({ ending, onEnded, onClose }: EndCredentialsDialogProps): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const { title, confirm, effect, done } = wordsOf(ending);
+  const end = async (): Promise<void> => {
+    await revokeCredentials(
+      client,
+      ending.map(({ id }) => id),
+    );
+    toast(done);
+    await onEnded();
+  };
+  return (
+    <ConfirmDialog title={title} confirm={confirm} work={end} onClose={onClose}>
+      <p>{effect}</p>
+    </ConfirmDialog>
+  );
+}
 
 const PAGE_SIZE = 6;
 

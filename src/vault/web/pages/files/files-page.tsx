@@ -1,15 +1,125 @@
 import type { VNode } from "preact";
-import { useCallback, useEffect, useMemo } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useReturn } from "../../parts/use-return.ts";
 import { listFiles } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
 import { DropZone } from "./drop-zone.tsx";
-import { FileList } from "./file-list.tsx";
-import { parseFileView } from "./file-view.ts";
+import {
+  parseFileView,
+  fileOrders,
+  fileViewQuery,
+  selectFiles,
+  type FileOrder,
+  type FileView,
+} from "./file-view.ts";
 import { UploadList } from "./upload-list.tsx";
 import { useUploads } from "./use-upload-queue.ts";
+import type { FileRecord } from "../../../../protocol/responses.ts";
+import { DataTable, type Column } from "../../parts/data-table.tsx";
+import { Empty } from "../../parts/notes.tsx";
+import { Pager } from "../../parts/pager.tsx";
+import { SearchField, SelectField } from "../../parts/field.tsx";
+import { useListScroll } from "../../parts/scroll-position.ts";
+import { writeQuery } from "../../routing/use-route.ts";
+import { DeleteFileDialog, type Deletion } from "./delete-file-dialog.tsx";
+import { FileRow } from "./file-row.tsx";
+
+const PAGE_SIZE = 50;
+
+const orderLabels: Readonly<Record<FileOrder, string>> = {
+  name: "Sort by name",
+  uploaded: "Sort by last upload",
+  size: "Sort by size",
+};
+
+/** Writes a view into the address, from where the page reads it. */
+function show(view: FileView, push = false): void {
+  writeQuery({ page: "files", query: fileViewQuery(view) }, push);
+}
+
+function FileToolbar({ view }: { readonly view: FileView }): VNode {
+  return (
+    <search class="toolbar">
+      <SearchField
+        label="Search files"
+        placeholder="Search names"
+        value={view.search}
+        onSearch={(search) => show({ ...view, search, page: 0 })}
+      />
+      <SelectField
+        label="Sort by"
+        value={view.order}
+        choices={fileOrders}
+        labelOf={(order) => orderLabels[order]}
+        onChoice={(order) => show({ ...view, order, page: 0 })}
+      />
+    </search>
+  );
+}
+
+const columns: readonly Column[] = [
+  { name: "name", title: "Name" },
+  { name: "version", title: "Versions" },
+  { name: "size", title: "Size" },
+  { name: "updated", title: "Uploaded" },
+  { name: "actions", title: "Actions", hidden: true },
+];
+
+interface FileListProps {
+  readonly files: readonly FileRecord[];
+  readonly view: FileView;
+  readonly onChange: () => Promise<void>;
+}
+
+/** The stored files, with search and order. Opening a file shows its versions. */
+function FileList({ files, view, onChange }: FileListProps): VNode {
+  const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
+  const matching = useMemo(() => selectFiles(files, view), [files, view]);
+  const page = Math.min(view.page, Math.floor(Math.max(0, matching.length - 1) / PAGE_SIZE));
+  const listRef = useListScroll(page);
+  if (files.length === 0) {
+    return (
+      <Empty icon="file" title="No files yet">
+        <p>
+          Upload certificates, configuration files or archives. All versions are stored encrypted.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <FileToolbar view={view} />
+      {matching.length > 0 ? (
+        <section ref={listRef} class="list" tabIndex={-1} aria-label="List of files">
+          <DataTable name="files-table" caption="Your files" columns={columns}>
+            {matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE).map((file) => (
+              <FileRow key={file.filename} file={file} onDelete={setDeletion} />
+            ))}
+          </DataTable>
+        </section>
+      ) : (
+        <Empty icon="search" title="No matches">
+          <p>No file has a name that contains these words.</p>
+        </Empty>
+      )}
+      <Pager
+        page={page}
+        pageSize={PAGE_SIZE}
+        total={matching.length}
+        onPage={(next) => show({ ...view, page: next }, true)}
+      />
+      {deletion && (
+        <DeleteFileDialog
+          deletion={deletion}
+          onChange={onChange}
+          onClose={() => setDeletion(undefined)}
+        />
+      )}
+    </>
+  );
+}
 
 /** The user's files and uploads. `query` is the state of the list in the address. */
 export function FilesPage({ query }: { readonly query: string }): VNode {

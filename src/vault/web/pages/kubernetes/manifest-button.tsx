@@ -1,8 +1,10 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
-import { LazyManifestDialog } from "./lazy-manifest-dialog.tsx";
 import type { ManifestDialogProps } from "./manifest-dialog.tsx";
+import { Lazy } from "../../parts/lazy.tsx";
+
+const loadDialog = async () => (await import("./manifest-dialog.tsx")).ManifestDialog;
 
 interface ManifestButtonProps extends Pick<ManifestDialogProps, "subject"> {
   /** Label for screen readers. */
@@ -18,7 +20,7 @@ export function ManifestButton({ subject, label }: ManifestButtonProps): VNode {
         <Icon name="terminal" />
         <span class="button-text">Use in Kubernetes</span>
       </button>
-      {open && <LazyManifestDialog subject={subject} onClose={() => setOpen(false)} />}
+      {open && <Lazy load={loadDialog} props={{ subject, onClose: () => setOpen(false) }} />}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { TextField } from "../../parts/field.tsx";
+import { TextField, ChoiceField } from "../../parts/field.tsx";
 import { Form, formText } from "../../parts/form.tsx";
 import { Disclosure } from "../../parts/disclosure.tsx";
 import { useFinish } from "../../parts/use-finish.ts";
@@ -12,9 +12,8 @@ import type { Metadata } from "../../../../protocol/metadata.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { createSecret, type NewSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-import { shortened } from "../../text/shortened.ts";
+import { shortened } from "../../text/visible-text.ts";
 import { CustomMetadata } from "./custom-metadata.tsx";
-import { DelayFields, readDelay } from "./delay-fields.tsx";
 import { metadataChoices, placeIn } from "./list-view.ts";
 import { AttributeFields, DescriptionField, ExpiryField } from "./metadata-fields.tsx";
 import { defaultMetadata, readMetadata } from "./read-metadata.ts";
@@ -27,6 +26,38 @@ import {
   ValueField,
   type ValueInput,
 } from "./value-field.tsx";
+
+/** Number and unit of the time until a secret is deleted; `readDelay` reads them. */
+function DelayFields({ failure }: { readonly failure: RequestError | undefined }): VNode {
+  return (
+    <div class="field-grid">
+      <TextField
+        label="Delete after"
+        name="delete_time"
+        type="number"
+        min="1"
+        max="100000"
+        step="1"
+        placeholder="never"
+        hint="Deletes the secret for everyone it is shared with. Expiry, in contrast, deletes nothing."
+        failure={failure}
+      />
+      <ChoiceField label="Unit" name="delete_unit">
+        <option value="1">minutes</option>
+        <option value="60">hours</option>
+        <option value="1440" selected>
+          days
+        </option>
+      </ChoiceField>
+    </div>
+  );
+}
+
+/** Returns the minutes of `DelayFields`, undefined for never. */
+function readDelay(form: HTMLFormElement): number | undefined {
+  const amount = formText(form, "delete_time");
+  return amount === "" ? undefined : Number(amount) * Number(formText(form, "delete_unit"));
+}
 
 /** Value of the button that keeps the form open. */
 const ANOTHER = "another";

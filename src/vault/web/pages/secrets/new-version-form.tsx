@@ -11,12 +11,12 @@ import {
   type SecretAccess,
 } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-import { shortened } from "../../text/shortened.ts";
+import { shortened } from "../../text/visible-text.ts";
 import { readValue, useValueInput, ValueField, type ValueInput } from "./value-field.tsx";
 import type { ExposedSecret, SecretRecord } from "../../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
-import { lineEndOf } from "../../text/line-ends.ts";
+import { lineEndOf } from "../../text/value-format.ts";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { DuplicateButton } from "./duplicate-button.tsx";
 import { Difference } from "./difference.tsx";

@@ -9,10 +9,51 @@ import { useShown } from "../../parts/use-finish.ts";
 import { replaceRoute } from "../../routing/use-route.ts";
 import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-import { shortened } from "../../text/shortened.ts";
-import { BlockSender } from "./block-sender.tsx";
+import { shortened } from "../../text/visible-text.ts";
 import { RemovalSchedule } from "./removal-schedule.tsx";
 import { useSecrets } from "./secrets-context.ts";
+import { blockSender } from "../../service/account-settings.ts";
+
+interface BlockSenderProps {
+  readonly sender: string;
+  readonly onChange: () => Promise<void>;
+}
+
+/** Button that hides everything one sender shares. */
+function BlockSender({ sender, onChange }: BlockSenderProps): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const isShown = useShown();
+  const [confirming, setConfirming] = useState(false);
+  const block = async (): Promise<void> => {
+    await blockSender(client, sender);
+    toast(`Blocked ${sender}.`);
+    if (isShown()) replaceRoute({ page: "secrets" });
+    await onChange();
+  };
+  return (
+    <>
+      <button class="button" type="button" onClick={() => setConfirming(true)}>
+        <Icon name="block" />
+        Block sender
+      </button>
+      {confirming && (
+        <ConfirmDialog
+          title="Block sender?"
+          confirm="Block sender"
+          work={block}
+          onClose={() => setConfirming(false)}
+        >
+          <p>
+            Everything that <strong class="break">{sender}</strong> shares with you disappears from
+            your list, now and later. They are not notified. You can unblock them on the account
+            page.
+          </p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
 
 /** Deletes an own secret, now or later, or removes a received one from the list. */
 export function RemovalSection({

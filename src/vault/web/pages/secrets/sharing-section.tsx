@@ -1,18 +1,62 @@
 import type { VNode } from "preact";
 import { useCallback, useState } from "preact/hooks";
-import type { SecretRecord } from "../../../../protocol/responses.ts";
+import type { SecretRecord, TeamRecord } from "../../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { listShares, unshareSecret } from "../../service/secrets.ts";
+import { listShares, unshareSecret, shareSecrets, type Recipients } from "../../service/secrets.ts";
 import { listTeams } from "../../service/teams.ts";
 import { useClient } from "../../session/client-context.ts";
 import { GrantList } from "./grant-list.tsx";
 import { linkOf } from "../../routing/route.ts";
-import { ShareForm } from "./share-form.tsx";
 import { useKnownUsers } from "./use-known-users.ts";
+import { Form, formText } from "../../parts/form.tsx";
+import { useAction } from "../../parts/use-action.ts";
+import { useInvitation } from "../../parts/use-invitation.tsx";
+import { readRecipients } from "./read-recipients.ts";
+import { addressesOf, readPermission, RecipientFields } from "./recipient-fields.tsx";
+
+interface ShareFormProps {
+  readonly name: string;
+  readonly teams: readonly TeamRecord[];
+  /** Users who have an account: they are not asked about. */
+  readonly known: ReadonlySet<string>;
+  readonly onShared: () => Promise<void>;
+}
+
+function toText({ to }: Recipients): string {
+  if (typeof to === "string") return to;
+  return to.length === 1 ? to.join("") : `${to.length} users`;
+}
+
+/** Shares a secret, or changes the permission of a recipient. */
+function ShareForm({ name, teams, known, onShared }: ShareFormProps): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const action = useAction();
+  const invitation = useInvitation("share", known);
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const recipients = readRecipients(formText(form, "usr_id_to"));
+    const permission = readPermission(form);
+    await invitation.send(
+      (invite) => shareSecrets(client, [name], recipients, { permission, invite }),
+      addressesOf(recipients, teams),
+    );
+    form.reset();
+    toast(`Shared with ${toText(recipients)}.`);
+    await onShared();
+  };
+  return (
+    <>
+      <Form action={action} submit="Share" icon="share" work={work}>
+        <RecipientFields teams={teams} failure={action.failure} />
+      </Form>
+      {invitation.question}
+    </>
+  );
+}
 
 interface SharingSectionProps {
   readonly secret: SecretRecord;

@@ -2,7 +2,7 @@ import type { TargetedClipboardEvent, VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { RequestError } from "../../service/request-error.ts";
-import { fileValue, MAX_VALUE_BYTES, type FileValue } from "../../text/file-value.ts";
+import { fileValue, MAX_VALUE_BYTES, type FileValue } from "../../text/value-format.ts";
 import { sizeText } from "../../text/size-text.ts";
 import { PasswordGenerator } from "./password-generator.tsx";
 

@@ -1,5 +1,26 @@
 import { expect, test } from "vitest";
-import { fileBytes, fileValue } from "./file-value.ts";
+import { fileBytes, fileValue, lineEndOf, valueEnd } from "./value-format.ts";
+
+test.each([
+  ["", undefined],
+  ["a b\nc", undefined],
+  ["a ", "Ends with a space."],
+  ["a\n\n\n", "Ends with 3 newlines."],
+  ["a \t\r\n\r\n", "Ends with a space, a tab and 2 newlines (CRLF)."],
+  ["a\r", "Ends with a carriage return."],
+])("white space at the end of %j is described", (value, words) => {
+  expect(valueEnd(value)).toBe(words);
+});
+
+test.each([
+  ["", "\n"],
+  ["a\nb\n", "\n"],
+  ["a\r\nb\r\n", "\r\n"],
+  ["a\r\nb\n", undefined],
+  ["a\rb", undefined],
+])("line end of %j", (text, expected) => {
+  expect(lineEndOf(text)).toBe(expected);
+});
 
 test.each(["", "one\r\ntwo\n", "\uFEFFwith a mark", "nul \0 and 💚"])(
   "text %j keeps its bytes",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ann } from "./support/ann-and-bob.ts";
+import { ann, secretRoute } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
 import { allPages, useFilledVault } from "./support/pages.ts";
 
@@ -28,4 +28,18 @@ describe.each([320, 360, 768, 1280])("window of %d pixels", (width) => {
     await address.waitFor();
     expect(await address.evaluate((text) => text.scrollWidth - text.clientWidth)).toBe(0);
   });
+});
+
+test("a page of the dark theme is printed on white, without what can be clicked", async () => {
+  const { page, go } = await browser.visit(vault, { as: ann, colorScheme: "dark" });
+  await go(secretRoute(ann, "shop-db"));
+  await page.getByRole("heading", { name: "Version 2" }).waitFor();
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  const style = await page.evaluate(() => {
+    const { backgroundColor, color } = getComputedStyle(document.body);
+    return { backgroundColor, color };
+  });
+  expect(style).toEqual({ backgroundColor: "rgb(255, 255, 255)", color: "rgb(0, 0, 0)" });
+  expect(await page.getByRole("button").count()).toBe(0);
+  expect(await page.getByText("Orders and stock").isVisible()).toBe(true);
 });

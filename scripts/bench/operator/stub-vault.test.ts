@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { StubVaultProcess } from "./stub-vault-process.ts";
-import { exposedSecret, secretRecord, tokenResponse } from "../../../../src/protocol/responses.ts";
-import { VaultClient } from "../../../../test/lab/vault/vault-client.ts";
+import { startStubVault } from "./stage.ts";
+import { exposedSecret, secretRecord, tokenResponse } from "../../../src/protocol/responses.ts";
+import { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 
 const listed = z.strictObject({ secrets: z.array(secretRecord.strict()) });
 
 test("the vault of the benchmarks follows the contract, and holds a list until a change", async () => {
-  await using vault = await StubVaultProcess.start();
+  await using vault = await startStubVault();
   using client = new VaultClient(vault.url, "ops@example.com");
   const login = await client.logIn("any");
   expect(tokenResponse.strict().parse(login.json()).token_type).toBe("access");

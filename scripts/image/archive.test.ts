@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { lastStage } from "./last-stage.ts";
+import { lastStage } from "./archive.ts";
 
 test("the last stage of the Dockerfile has two directories and the settings of the image", () => {
   expect(lastStage(readFileSync("Dockerfile", "utf8"))).toEqual({

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { operatorFlags } from "../../../src/operator/config.ts";
 import { schemaCompiler } from "../../../test/lab/assertions/json-schema.ts";
 import { type Chart, charts } from "./charts.ts";
-import { flagsSchema } from "./flags-schema.ts";
+import { flagsSchema } from "./chart.ts";
 
 type Value = string | number | string[];
 

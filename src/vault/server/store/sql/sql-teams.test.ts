@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { teamLooks } from "./team-look.ts";
+import { teamLooks } from "./sql-teams.ts";
 
 function lookAlike(one: string, other: string): boolean {
   const looks = teamLooks(other);
