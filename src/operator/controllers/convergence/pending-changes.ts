@@ -1,0 +1,98 @@
+import { findCondition } from "../../api/conditions.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
+import { readStatus, type SyncStatus } from "../../sync/sync-status.ts";
+import { parseSyncKey } from "../../sync/sync-key.ts";
+
+/** Time in milliseconds after a change for which its pods are looked for. */
+export const RECENT_MS = 3_600_000;
+
+/** A change of a target that its pods may not have yet. */
+export interface PendingChange {
+  /** `status.syncedAt`: another one is another change. */
+  readonly syncedAt: string;
+  /** Monotonic time at which this process saw the change, in milliseconds. */
+  readonly seenAt: number;
+  /** The status has the condition: pods used the target before. */
+  readonly isShown: boolean;
+  /** The last write of the target by its own times, and the monotonic time at which it was seen. */
+  written?: { readonly at: number; readonly seenAt: number };
+}
+
+/** Returns the time of the last change, unless it is known what the pods run. */
+export function pendingSince(
+  { conditions, target, syncedAt }: SyncStatus,
+  now: number,
+): string | undefined {
+  if (target?.digest === undefined || syncedAt === undefined) return undefined;
+  const converged = findCondition(conditions, "Converged");
+  if (converged !== undefined) return converged.status === "True" ? undefined : syncedAt;
+  // A time in the future is one of a clock that was ahead.
+  return now - Date.parse(syncedAt) < RECENT_MS ? syncedAt : undefined;
+}
+
+/** The changes of targets that are not known to be in use by all pods, by namespace. */
+export class PendingChanges {
+  readonly #clock: Clock;
+  readonly #byNamespace = new Map<string, Map<string, PendingChange>>();
+  /** Changes of targets that no pod used. */
+  readonly #unused = new Map<string, string>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Returns the changes of a namespace by the keys of their resources. */
+  in(namespace: string): ReadonlyMap<string, PendingChange> {
+    return this.#byNamespace.get(namespace) ?? new Map();
+  }
+
+  namespaces(): Iterable<string> {
+    return this.#byNamespace.keys();
+  }
+
+  /**
+   * Follows the status of a resource; `undefined` if it was deleted. Reports whether a change is
+   * new.
+   */
+  observe(key: string, object: KubeObject | undefined): boolean {
+    const { kind, objectKey } = parseSyncKey(key);
+    const status = object && readStatus(kind, object["status"]);
+    const syncedAt = status && pendingSince(status, this.#clock.now());
+    if (status === undefined) this.#unused.delete(key);
+    if (syncedAt === undefined || this.#isUnused(key, status, syncedAt)) {
+      this.forget(key);
+      return false;
+    }
+    const namespace = namespaceOf(objectKey);
+    const before = this.in(namespace).get(key);
+    const isShown = findCondition(status?.conditions, "Converged") !== undefined;
+    const isNew = before?.syncedAt !== syncedAt;
+    const seenAt = isNew ? this.#clock.monotonic() : before.seenAt;
+    const changes = this.#byNamespace.get(namespace) ?? new Map<string, PendingChange>();
+    const { written } = isNew ? {} : before;
+    this.#byNamespace.set(namespace, changes);
+    changes.set(key, { syncedAt, seenAt, isShown, ...(written && { written }) });
+    return isNew;
+  }
+
+  /** Records that no pod used the target at its last change: there is nothing to show. */
+  unused(key: string, { syncedAt }: PendingChange): void {
+    this.#unused.set(key, syncedAt);
+    this.forget(key);
+  }
+
+  /** Drops what is pending of a resource. */
+  forget(key: string): void {
+    const namespace = namespaceOf(parseSyncKey(key).objectKey);
+    const changes = this.#byNamespace.get(namespace);
+    if (changes?.delete(key) === true && changes.size === 0) this.#byNamespace.delete(namespace);
+  }
+
+  #isUnused(key: string, status: SyncStatus | undefined, syncedAt: string): boolean {
+    if (this.#unused.get(key) === syncedAt)
+      return findCondition(status?.conditions, "Converged") === undefined;
+    this.#unused.delete(key);
+    return false;
+  }
+}
