@@ -66,6 +66,7 @@ export const modules: Record<string, string[]> = {
   "operator/cli": [
     "operator/doctor",
     "operator/sync",
+    "operator/restart",
     "operator/template",
     "operator/api",
     "operator/kube",

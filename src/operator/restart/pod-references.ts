@@ -95,6 +95,12 @@ export const containersOf = (pod: PodSpec): Container[] => [
   ...pod.ephemeralContainers,
 ];
 
+/** Returns all that the pods of a workload use, Secrets of image pulls included. */
+export function templateUses(object: unknown): ReadonlySet<string> {
+  const pod = workload.safeParse(object).data?.spec.template.spec;
+  return new Set([...podReferences(object), ...(pod === undefined ? [] : pullSecretsOf(pod))]);
+}
+
 /**
  * Returns the Secrets and ConfigMaps, as `<kind>/<name>`, whose content the pods of a workload
  * read: by env, envFrom, volumes and projected volumes, init containers included. Secrets of image
