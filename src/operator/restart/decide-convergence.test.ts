@@ -41,6 +41,7 @@ const mount = { volumeMounts: [{ name: "all", mountPath: "/a", subPath: "a" }] }
 const change = {
   formerTargets: [],
   changedAt: CHANGED * 1_000,
+  isCreation: true,
   isMounted: false,
   isImmutable: false,
   syncPeriodMs: 90_000,
@@ -68,6 +69,12 @@ describe("a pod from before the change", () => {
   test("counts the start of its container by the clock of its node", () => {
     expect(lagOf(pod({ uses: env, startedAt: 1_020 }, 500, 520))).toBe("restart");
     expect(lagOf(pod({ uses: env, startedAt: 1_022 }, 500, 520))).toBe("none");
+  });
+
+  test("may restart its container with content that the kubelet caches, unless there was none", () => {
+    const facts = { isCreation: false };
+    expect(lagOf(pod({ uses: env, startedAt: 1_050 }), facts)).toBe("restart");
+    expect(lagOf(pod({ uses: env, startedAt: 1_100 }), facts)).toBe("none");
   });
 
   test("uses a ConfigMap by envFrom", () => {

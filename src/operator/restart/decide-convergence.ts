@@ -9,6 +9,8 @@ export interface TargetChange {
   readonly formerTargets: readonly string[];
   /** Time of the change on the clock of the API server, in milliseconds since the epoch. */
   readonly changedAt: number;
+  /** The change created the target: no kubelet had older content of it to give to a container. */
+  readonly isCreation: boolean;
   /** The change was seen so long ago that every kubelet has renewed its volumes. */
   readonly isMounted: boolean;
   /** The kubelet does not renew the volumes of pods that run: the target is immutable. */
@@ -40,17 +42,18 @@ type Lag = "none" | "follows" | "restart";
 function lagOf(
   { isReady }: RunningPod,
   { by, startedAt }: PodUse,
-  { changedAt, isMounted, isImmutable, syncPeriodMs }: TargetChange,
+  { changedAt, isCreation, isMounted, isImmutable, syncPeriodMs }: TargetChange,
 ): Lag {
+  // A kubelet may cache what it gives to a container of a pod that it knows.
+  const isStartedLater = (cachedMs: number): boolean =>
+    startedAt >= changedAt + PRECISION_MS + cachedMs;
   // The pod may run without its node: such a kubelet renews nothing, and the pod is not ready.
   const isRenewed = isMounted && isReady;
   switch (by) {
     case "start":
-      return startedAt >= changedAt + PRECISION_MS ? "none" : "restart";
+      return isStartedLater(isCreation ? 0 : syncPeriodMs) ? "none" : "restart";
     case "mount":
-      return !isImmutable && startedAt >= changedAt + PRECISION_MS + syncPeriodMs
-        ? "none"
-        : "restart";
+      return !isImmutable && isStartedLater(syncPeriodMs) ? "none" : "restart";
     case "volume":
       return isImmutable ? "restart" : isRenewed ? "none" : "follows";
     case "pull":

@@ -118,7 +118,22 @@ test("a container that starts after the change has its content", async () => {
   pods.create("web-0", { owner: "StatefulSet/web", env: [TARGET], isWaiting: true });
   await change(scene);
   expect(converged()).toBe(notRestarted("StatefulSet web"));
+  await world.settle(2 * MINUTE);
   pods.startContainer("web-0");
   await world.settle(5 * MINUTE);
   expect(converged()).toBe(TRUE);
+});
+
+test("a container that waited for the first content of the target has it", async () => {
+  await using scene = await started();
+  const { world, pods, converged } = scene;
+  const web = { owner: "StatefulSet/web", env: ["Secret/new"], isWaiting: true };
+  pods.create("web-0", web);
+  await world.settle(MINUTE);
+  world.follow({ password: "db" }, { name: "new" });
+  await world.settle(6_000);
+  pods.startContainer("web-0");
+  await world.settle(MINUTE);
+  expect(converged()).toBe("absent");
+  expect(world.condition("Converged", "new")?.status).toBe("True");
 });

@@ -165,6 +165,7 @@ export class ConvergenceReconciler {
         target: name,
         formerTargets,
         changedAt,
+        isCreation: Date.parse(written.metadata.creationTimestamp ?? "") >= changedAt,
         isMounted: this.#seenForMs(change, changedAt) >= volumeSyncMs,
         isImmutable: isImmutable(object),
         syncPeriodMs: volumeSyncMs,

@@ -1,5 +1,6 @@
 import { findCondition } from "../../api/conditions.ts";
 import type { Clock } from "../../../lib/clock.ts";
+import { isObject } from "../../../lib/is-object.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import { readStatus, type SyncStatus } from "../../sync/sync-status.ts";
 import { parseSyncKey } from "../../sync/sync-key.ts";
@@ -57,6 +58,11 @@ export class PendingChanges {
    */
   observe(key: string, object: KubeObject | undefined): boolean {
     const { kind, objectKey } = parseSyncKey(key);
+    if (object !== undefined && isSettled(object, this.#clock.now())) {
+      this.#unused.delete(key);
+      this.forget(key);
+      return false;
+    }
     const status = object && readStatus(kind, object["status"]);
     const syncedAt = status && pendingSince(status, this.#clock.now());
     if (status === undefined) this.#unused.delete(key);
@@ -64,16 +70,21 @@ export class PendingChanges {
       this.forget(key);
       return false;
     }
-    const namespace = namespaceOf(objectKey);
-    const before = this.in(namespace).get(key);
     const isShown = findCondition(status?.conditions, "Converged") !== undefined;
-    const isNew = before?.syncedAt !== syncedAt;
-    const seenAt = isNew ? this.#clock.monotonic() : before.seenAt;
+    return this.#record(key, namespaceOf(objectKey), syncedAt, isShown);
+  }
+
+  /** Remembers a change, and reports whether it is new. */
+  #record(key: string, namespace: string, syncedAt: string, isShown: boolean): boolean {
     const changes = this.#byNamespace.get(namespace) ?? new Map<string, PendingChange>();
-    const { written } = isNew ? {} : before;
+    const before = changes.get(key);
     this.#byNamespace.set(namespace, changes);
-    changes.set(key, { syncedAt, seenAt, isShown, ...(written && { written }) });
-    return isNew;
+    if (before?.syncedAt === syncedAt) {
+      changes.set(key, { ...before, isShown });
+      return false;
+    }
+    changes.set(key, { syncedAt, seenAt: this.#clock.monotonic(), isShown });
+    return true;
   }
 
   /** Records that no pod used the target at its last change: there is nothing to show. */
@@ -95,4 +106,18 @@ export class PendingChanges {
     this.#unused.delete(key);
     return false;
   }
+}
+
+/**
+ * Reports whether there is surely nothing to prove of a resource. Cheap: most resources are settled,
+ * and a status is long.
+ */
+function isSettled({ status }: KubeObject, now: number): boolean {
+  if (!isObject(status)) return true;
+  const { conditions, syncedAt } = status;
+  const converged = Array.isArray(conditions)
+    ? conditions.find((one) => isObject(one) && one["type"] === "Converged")
+    : undefined;
+  if (isObject(converged)) return converged["status"] === "True";
+  return typeof syncedAt !== "string" || now - Date.parse(syncedAt) >= RECENT_MS;
 }
