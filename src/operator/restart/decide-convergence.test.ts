@@ -102,6 +102,12 @@ describe("a pod from before the change", () => {
     expect(lagOf(pod({ uses: env, startedAt: 1 }, 500, 500, more))).toBe("follows");
   });
 
+  test("that terminates keeps its files", () => {
+    const more = { deletionTimestamp: at(1_100) };
+    const facts = { target: "Secret/mounted", isMounted: true };
+    expect(lagOf(pod({ startedAt: 1 }, 500, 500, more), facts)).toBe("follows");
+  });
+
   test("uses a former target", () => {
     const facts = { target: "Secret/new", formerTargets: ["Secret/db"] };
     expect(lagOf(pod({ uses: env, startedAt: 2_000 }, 2_000), facts)).toBe("restart");

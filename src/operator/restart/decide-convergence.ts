@@ -40,15 +40,16 @@ type Lag = "none" | "follows" | "restart";
 
 /** Returns what has to happen until a pod that started before the change has its content. */
 function lagOf(
-  { isReady }: RunningPod,
+  { isReady, isTerminating }: RunningPod,
   { by, startedAt }: PodUse,
   { changedAt, isCreation, isMounted, isImmutable, syncPeriodMs }: TargetChange,
 ): Lag {
   // A kubelet may cache what it gives to a container of a pod that it knows.
   const isStartedLater = (cachedMs: number): boolean =>
     startedAt >= changedAt + PRECISION_MS + cachedMs;
-  // The pod may run without its node: such a kubelet renews nothing, and the pod is not ready.
-  const isRenewed = isMounted && isReady;
+  // The pod may run without its node: such a kubelet renews nothing, and the pod is not ready. Nor
+  // does a kubelet renew the files of a pod that terminates.
+  const isRenewed = isMounted && isReady && !isTerminating;
   switch (by) {
     case "start":
       return isStartedLater(isCreation ? 0 : syncPeriodMs) ? "none" : "restart";
