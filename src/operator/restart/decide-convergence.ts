@@ -110,9 +110,14 @@ function named(workloads: readonly string[]): string {
   return `${names.join(", ")}${more}`;
 }
 
+/** Reports whether no workload may run older content. */
+export const isConverged = ({ following, notRestarted }: Convergence): boolean =>
+  following.length === 0 && notRestarted.length === 0;
+
 /** Returns the condition Converged. */
-export function convergedCondition({ following, notRestarted }: Convergence): ConditionNow {
-  if (following.length === 0 && notRestarted.length === 0)
+export function convergedCondition(found: Convergence): ConditionNow {
+  const { following, notRestarted } = found;
+  if (isConverged(found))
     return {
       type: "Converged",
       status: "True",

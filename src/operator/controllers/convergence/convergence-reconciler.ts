@@ -12,7 +12,12 @@ import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { writtenBy } from "../../kube/written-at.ts";
 import { parseRestartState } from "../../restart/restart-state.ts";
-import { convergedCondition, decideConvergence } from "../../restart/decide-convergence.ts";
+import {
+  type Convergence,
+  convergedCondition,
+  decideConvergence,
+  isConverged,
+} from "../../restart/decide-convergence.ts";
 import type { RunningPod } from "../../restart/running-pod.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
@@ -28,6 +33,7 @@ import {
   type PendingChanges,
   pendingSince,
   RECENT_MS,
+  type SeenWrite,
 } from "./pending-changes.ts";
 
 export interface ConvergenceReconcilerOptions {
@@ -145,45 +151,58 @@ export class ConvergenceReconciler {
     pods: readonly RunningPod[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { api, pending, volumeSyncMs } = this.#options;
-    const { key, object, status, target, change } = changed;
-    const { formerTargets = [] } = status;
-    const name = `${target.kind}/${target.name}`;
-    const isUsed = pods.some(({ uses }) => [name, ...formerTargets].some((one) => uses.has(one)));
+    const { pending } = this.#options;
+    const { key, status, target, change } = changed;
+    const names = [`${target.kind}/${target.name}`, ...(status.formerTargets ?? [])];
+    const isUsed = pods.some(({ uses }) => names.some((one) => uses.has(one)));
     if (!isUsed && !change.isShown) return pending.unused(key, change);
-    const kind = target.kind === "ConfigMap" ? "ConfigMap" : "Secret";
-    // After the list of the pods: what changed since counts as well.
-    const written = await ifFound(
-      api.getMetadata(targetDescriptor[kind], { namespace, name: target.name }, signal),
-    );
+    // Only a read shows a later write of the target: it makes pods old, and none new.
+    const known = change.written && this.#decide(changed, change.written, pods);
+    if (known !== undefined && !isConverged(known))
+      return this.#write(changed, convergedCondition(known), signal);
+    const written = await this.#readWrite(changed, namespace, signal);
     if (written === undefined) return;
-    const changedAt =
-      writtenBy(FIELD_MANAGER, written.metadata) ?? Date.parse(change.syncedAt) + SKEW_MS;
-    const { users, ...found } = decideConvergence(
-      pods,
-      {
-        target: name,
-        formerTargets,
-        changedAt,
-        isCreation: Date.parse(written.metadata.creationTimestamp ?? "") >= changedAt,
-        isMounted: this.#seenForMs(change, changedAt) >= volumeSyncMs,
-        isImmutable: isImmutable(object),
-        syncPeriodMs: volumeSyncMs,
-      },
-      (workload) => this.#isRestarted(workload, changed),
-    );
-    const condition = convergedCondition({ users, ...found });
-    await this.#write(changed, condition, signal);
-    if (condition.status !== "True") return;
+    const found = this.#decide(changed, written, pods);
+    await this.#write(changed, convergedCondition(found), signal);
+    if (!isConverged(found)) return;
     pending.forget(key);
-    if (users > 0) this.#recordEvent(changed);
+    if (found.users > 0) this.#recordEvent(changed);
   }
 
-  /** Returns for how long this process has known this write of the target, in milliseconds. */
-  #seenForMs(change: PendingChange, at: number): number {
-    const now = this.#options.clock.monotonic();
-    if (change.written?.at !== at) change.written = { at, seenAt: now };
-    return now - change.written.seenAt;
+  /**
+   * Reads when the operator wrote the target last; `undefined` if there is none. After the list of
+   * the pods: what changed since counts as well.
+   */
+  async #readWrite(
+    { target, change }: Changed,
+    namespace: string,
+    signal: AbortSignal,
+  ): Promise<SeenWrite | undefined> {
+    const { api, clock } = this.#options;
+    const kind = target.kind === "ConfigMap" ? "ConfigMap" : "Secret";
+    const ref = { namespace, name: target.name };
+    const object = await ifFound(api.getMetadata(targetDescriptor[kind], ref, signal));
+    if (object === undefined) return undefined;
+    const at = writtenBy(FIELD_MANAGER, object.metadata) ?? Date.parse(change.syncedAt) + SKEW_MS;
+    const isCreation = Date.parse(object.metadata.creationTimestamp ?? "") >= at;
+    if (change.written?.at !== at) change.written = { at, isCreation, seenAt: clock.monotonic() };
+    return change.written;
+  }
+
+  /** Decides by the time of the last write of the target. */
+  #decide(changed: Changed, written: SeenWrite, pods: readonly RunningPod[]): Convergence {
+    const { volumeSyncMs, clock } = this.#options;
+    const { object, status, target } = changed;
+    const change = {
+      target: `${target.kind}/${target.name}`,
+      formerTargets: status.formerTargets ?? [],
+      changedAt: written.at,
+      isCreation: written.isCreation,
+      isMounted: clock.monotonic() - written.seenAt >= volumeSyncMs,
+      isImmutable: isImmutable(object),
+      syncPeriodMs: volumeSyncMs,
+    };
+    return decideConvergence(pods, change, (workload) => this.#isRestarted(workload, changed));
   }
 
   /**

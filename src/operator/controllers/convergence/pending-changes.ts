@@ -8,6 +8,16 @@ import { parseSyncKey } from "../../sync/sync-key.ts";
 /** Time in milliseconds after a change for which its pods are looked for. */
 export const RECENT_MS = 3_600_000;
 
+/** A write of a target by the operator. */
+export interface SeenWrite {
+  /** By the clock of the API server, in milliseconds since the epoch. */
+  readonly at: number;
+  /** It created the target. */
+  readonly isCreation: boolean;
+  /** Monotonic time at which this process saw it, in milliseconds. */
+  readonly seenAt: number;
+}
+
 /** A change of a target that its pods may not have yet. */
 export interface PendingChange {
   /** `status.syncedAt`: another one is another change. */
@@ -16,8 +26,8 @@ export interface PendingChange {
   readonly seenAt: number;
   /** The status has the condition: pods used the target before. */
   readonly isShown: boolean;
-  /** The last write of the target by its own times, and the monotonic time at which it was seen. */
-  written?: { readonly at: number; readonly seenAt: number };
+  /** The last write of the target, as far as known. */
+  written?: SeenWrite;
 }
 
 /** Returns the time of the last change, unless it is known what the pods run. */
