@@ -67,6 +67,7 @@ export const modules: Record<string, string[]> = {
     "operator/doctor",
     "operator/connection",
     "operator/sync",
+    "operator/restart",
     "operator/template",
     "operator/api",
     "operator/kube",

@@ -62,6 +62,10 @@ export const operatorFlags = z
       .refine((ms) => ms >= 1_000 && ms <= 3_600_000, "expected 1s to 1h")
       .default(30_000),
     autoRestart: z.enum(["on", "off"]).default("on"),
+    volumeSync: z
+      .int()
+      .refine((ms) => ms >= 1_000 && ms <= 3_600_000, "expected 1s to 1h")
+      .default(90_000),
     resync: z
       .int()
       .refine((ms) => ms === 0 || ms >= 60_000, "expected 0 or at least 1m")

@@ -9,6 +9,7 @@ import {
 } from "./controllers/connection/connection-reconciler.ts";
 import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
 import type { ConnectionUsers } from "./controllers/connection/connection-users.ts";
+import { ConvergenceController } from "./controllers/convergence/convergence-controller.ts";
 import { RestartController } from "./controllers/restart/restart-controller.ts";
 import type { RestartObserver } from "./controllers/restart/restart-reconciler.ts";
 import type { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
@@ -66,6 +67,8 @@ interface RestartOptions {
   /** Duration of the quiet window in milliseconds. */
   readonly windowMs: number;
   readonly auto: boolean;
+  /** Time in milliseconds within which a kubelet renews a volume. */
+  readonly volumeSyncMs: number;
 }
 
 export interface ControllersOptions {
@@ -121,6 +124,7 @@ export class Controllers implements AsyncDisposable {
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #connection: ConnectionController;
   readonly #restart: RestartController;
+  readonly #convergence: ConvergenceController;
   /** Connections whose references changed, until these are passed on. */
   readonly #pendingReferences = new Map<string, Timer>();
 
@@ -148,6 +152,7 @@ export class Controllers implements AsyncDisposable {
       connections: this.connections,
       limits: options.limits.sync,
       onReferencesChange: (connection: string): void => this.#onReferencesChange(connection),
+      provesUse: options.restarts.auto,
     };
     const access = new ClusterAccess({ connections: resources, namespaces: namespaces?.store });
     const freezes = new Freezes({
@@ -173,6 +178,12 @@ export class Controllers implements AsyncDisposable {
       reconciler: this.#connectionReconciler,
     });
     const { workloads, ...restarts } = options.restarts;
+    this.#convergence = new ConvergenceController({
+      ...options,
+      ...restarts,
+      resources: { VaultSecret: reflectors.secrets, VaultFile: reflectors.files },
+      watches: workloads,
+    });
     this.#restart = new RestartController({
       ...options,
       ...restarts,
@@ -203,6 +214,7 @@ export class Controllers implements AsyncDisposable {
     );
     stack.use(this.#push.subscribe());
     stack.use(this.#restart.subscribe());
+    stack.use(this.#convergence.subscribe());
     for (const reflector of Object.values({ ...this.#options.reflectors })) {
       if (reflector !== undefined) stack.use(reflector.onReconnect(() => this.#retryApiErrors()));
     }
@@ -216,6 +228,7 @@ export class Controllers implements AsyncDisposable {
       sync: this.#sync.controller.queue,
       VaultPush: this.#push.controller.queue,
       restart: this.#restart.queue,
+      convergence: this.#convergence.queue,
     };
   }
 
@@ -226,6 +239,7 @@ export class Controllers implements AsyncDisposable {
       this.#sync.controller.run(signal),
       this.#push.controller.run(signal),
       this.#restart.run(signal),
+      this.#convergence.run(signal),
     ]);
   }
 

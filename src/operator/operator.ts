@@ -299,6 +299,7 @@ async function runShard(
         isResponsible: (namespace) => shardOf(namespace, config.shards) === shard,
         windowMs: config.restartWindow,
         auto: config.autoRestart === "on",
+        volumeSyncMs: config.volumeSync,
       },
       cluster: {
         ...engine.reflectors,

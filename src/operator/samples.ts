@@ -5,7 +5,7 @@ import type {
   QueueSample,
   ResourceSample,
 } from "../telemetry/operator-metrics.ts";
-import { readyIn, trueConditionsIn } from "./api/conditions.ts";
+import { readyIn, notableConditionsIn } from "./api/conditions.ts";
 import { reasons } from "./api/reasons.ts";
 import type { Controllers } from "./controllers.ts";
 import type { ReadonlyStore } from "./kube/cache/object-store.ts";
@@ -87,7 +87,7 @@ function conditionSamples(store: ReadonlyStore<KubeObject> | undefined): Conditi
   const samples = new Map<string, ConditionSample>();
   for (const { kind, metadata, status } of store?.values() ?? []) {
     const namespace = metadata.namespace ?? "";
-    for (const condition of trueConditionsIn(status)) {
+    for (const condition of notableConditionsIn(status)) {
       const key = `${namespace} ${condition}`;
       const count = (samples.get(key)?.count ?? 0) + 1;
       samples.set(key, { kind, namespace, condition, count });

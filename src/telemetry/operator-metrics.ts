@@ -204,7 +204,7 @@ function resourceGauges(registry: MetricsRegistry, read: () => OperatorSamples):
   registry.gauge(
     {
       name: "vaultsync_resource_conditions",
-      help: "Number of resources per kind and condition other than Ready that is True.",
+      help: "Number of resources per kind and condition other than Ready that is True, or False for Converged.",
       labels: ["kind", "condition"],
     },
     (gauge) => {
@@ -217,7 +217,7 @@ function resourceGauges(registry: MetricsRegistry, read: () => OperatorSamples):
   );
   const conditionsInNamespaces = registry.gauge({
     name: "vaultsync_namespace_resource_conditions",
-    help: "Number of resources per namespace, kind and condition other than Ready that is True.",
+    help: "Number of resources per namespace, kind and condition other than Ready that is True, or False for Converged.",
     labels: ["resource_namespace", "kind", "condition"],
   });
 }

@@ -8,7 +8,7 @@ import { onRequests, status } from "./support/api-faults.ts";
 import { startApiProxy } from "./support/api-proxy.ts";
 import { Lanes, type Lane, type LaneOptions, createReplicaAccount } from "./support/lanes.ts";
 import { isReady, secretThrough } from "../lab/real/resources.ts";
-import { installRollouts, workload, Workloads } from "../lab/real/workloads.ts";
+import { barePod, installRollouts, workload, Workloads } from "../lab/real/workloads.ts";
 import type { Fault, ProxiedRequest } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
@@ -113,11 +113,13 @@ async function causeFaults({
   await world.create(secretThrough("reachable", "missing", { absent: "absent" }));
   for (const name of blockedNames)
     await world.create(secretThrough("reachable", name, { reachable: "reachable" }));
+  await world.apply(barePod("waits-for-held", "held"));
   const held = secretThrough("reachable", "held", { reachable: "reachable" });
   const annotations = { "vaultsync.dev/hold": "*" };
   await world.create({ ...held, metadata: { ...held.metadata, annotations } });
   for (const [kind, type] of [
     ["VaultSecret", "Held"],
+    ["VaultSecret", "Converged"],
     ["VaultSecret", "ExpiringSoon"],
     ["VaultConnection", "RemovalsHeld"],
   ]) {
@@ -194,6 +196,7 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
       { alertname: "VaultsyncNotReady", kind: "VaultSecret", resource_namespace: namespace },
       { alertname: "VaultsyncExpiringSoon", kind: "VaultSecret", resource_namespace: namespace },
       { alertname: "VaultsyncHeld", kind: "VaultSecret", resource_namespace: namespace },
+      { alertname: "VaultsyncNotConverged", kind: "VaultSecret", resource_namespace: namespace },
       {
         alertname: "VaultsyncRemovalsHeld",
         kind: "VaultConnection",

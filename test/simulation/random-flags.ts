@@ -43,7 +43,10 @@ export function randomFlags(random: Random): OperatorFlags {
     // Longer than all simulated lists: nothing is synced by a connection whose list is refused.
     () => ({ maxListBytes: pick([262_144, 1_048_576]) }),
     () => ({ concurrency: pick([1, 2]) }),
-    () => ({ restartWindow: pick([1_000, 5_000, 120_000]) }),
+    () => {
+      const restartWindow = pick([1_000, 5_000, 120_000]);
+      return { restartWindow, volumeSync: restartWindow };
+    },
     () => ({ autoRestart: pick(["on", "on", "off"]) }),
   ];
   const flags: OperatorFlags = Object.assign(

@@ -42,6 +42,7 @@ export const topologyFeatures: Readonly<Record<string, ForEpisode>> = {
   "--max-list-bytes": flag(({ maxListBytes }) => maxListBytes !== undefined),
   "--concurrency": flag(({ concurrency }) => concurrency !== undefined),
   "--restart-window": flag(({ restartWindow }) => restartWindow !== undefined),
+  "--volume-sync": flag(({ volumeSync }) => volumeSync !== undefined),
   "--auto-restart": flag(({ autoRestart }) => autoRestart === "on"),
   "--resync": flag(({ resync = 0 }) => resync > 0),
   "changed flags": ({ commands }) => commands.filter(({ type }) => type === "configure").length > 1,

@@ -62,6 +62,16 @@ export const versionBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a proof without the pods that terminate": {
+    invariants: ["I26"],
+    changes: [
+      {
+        file: "restart/running-pod.ts",
+        from: 'if (phase === "Succeeded" || phase === "Failed") return undefined;',
+        to: 'if (phase === "Succeeded" || phase === "Failed" || parsed.metadata.deletionTimestamp !== undefined) return undefined;',
+      },
+    ],
+  },
   "every version accepted": {
     invariants: ["I4"],
     changes: [

@@ -15,6 +15,7 @@ import { Rights } from "./rights.ts";
 import { type CarriedOut, runReplica } from "./run-replica.ts";
 import { SimulatedVaults, type Vanished } from "./simulated-vaults.ts";
 import { simulateWorkloads } from "../lab/simulated/api-server/simulate-workloads.ts";
+import { SimulationPods } from "./pods.ts";
 import { createWorkloads, putCaBundle, ROLLOUT_MS } from "./workloads.ts";
 import {
   accountOf,
@@ -58,6 +59,7 @@ export class World {
   readonly vaults: SimulatedVaults;
   readonly replicas: Replicas;
   readonly freezes: Freezes;
+  readonly pods: SimulationPods;
   readonly rights: Rights;
   /** The proxies in front of vaults, by the vault. */
   readonly proxies = new Map<string, Proxy>();
@@ -128,6 +130,7 @@ export class World {
     putCaBundle(this.server, SYSTEM_NAMESPACE);
     addIdentity(this, SYSTEM_NAMESPACE);
     simulateWorkloads(this.server, ROLLOUT_MS);
+    this.pods = new SimulationPods(this.server);
     for (const namespace of NAMESPACES) this.createNamespace(namespace);
     for (const vault of VAULTS) {
       for (const account of [CREATOR, CLUSTER_ACCOUNT])

@@ -14,6 +14,7 @@ import { BlastLimit } from "./invariants/blast-limit.ts";
 import { checkComplete, checkContent, checkVersions } from "./invariants/content.ts";
 import { checkGates } from "./invariants/gates.ts";
 import { checkHold } from "./invariants/holds.ts";
+import { checkConverged } from "./invariants/convergence.ts";
 import { checkContracts } from "./invariants/contracts.ts";
 import { ForcedSyncs } from "./invariants/forced-syncs.ts";
 import { Leadership, shardKeysOf } from "./invariants/leadership.ts";
@@ -23,7 +24,7 @@ import { checkOwnership, checkPlace } from "./invariants/ownership.ts";
 import { checkRemovals } from "./invariants/removals.ts";
 import { SpecHistory } from "./invariants/spec-history.ts";
 import { checkWorkload } from "./invariants/restarts.ts";
-import { checkStatus } from "./invariants/statuses.ts";
+import { checkStatus, withoutProof } from "./invariants/statuses.ts";
 import {
   claimedVersions,
   type Content,
@@ -118,7 +119,7 @@ export class WriteRules {
     if (resource.kind === EVENTS.kind) return;
     if (isTokenSecret((after ?? before)!)) return checkTokens(name, before, after);
     // A token is refreshed when its time has come.
-    if (!isSameButToken(before, after)) this.writes += 1;
+    if (!isSameButToken(before, after) && !isSameButProof(before, after)) this.writes += 1;
     if (
       (resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind) &&
       metadata.namespace !== SYSTEM_NAMESPACE
@@ -126,12 +127,11 @@ export class WriteRules {
       this.#checkTarget(name, user, before, after);
     else if (resource.group === workloadDescriptor.Deployment.group)
       checkWorkload(this.#world, change);
-    else if (
-      after &&
-      ["VaultSecret", "VaultFile"].includes(resource.kind) &&
-      checkStatus(this.#world, name, before, after)
-    )
-      this.#forced.check(name, before, after, this.#history.knownTo(user));
+    else if (after && ["VaultSecret", "VaultFile"].includes(resource.kind)) {
+      checkConverged(this.#world, name, before, after);
+      if (checkStatus(this.#world, name, before, after))
+        this.#forced.check(name, before, after, this.#history.knownTo(user));
+    }
   }
 
   #checkTarget(
@@ -224,6 +224,13 @@ function withoutToken({ spec, metadata: { annotations }, status = {} }: KubeObje
   } = status as Readonly<Record<string, unknown>>;
   return { spec, annotations, others };
 }
+
+/** Reports whether a status was written only to say which content the pods run. */
+const isSameButProof = (before: KubeObject | undefined, after: KubeObject | undefined): boolean =>
+  before !== undefined &&
+  after !== undefined &&
+  ["VaultSecret", "VaultFile"].includes(after.kind) &&
+  isDeepStrictEqual(withoutProof(before["status"]), withoutProof(after["status"]));
 
 /** Reports whether a write changed nothing but the token that a connection reports. */
 function isSameButToken(before: KubeObject | undefined, after: KubeObject | undefined): boolean {

@@ -52,7 +52,7 @@ const candidates: readonly Value[] = [
 const compile = await schemaCompiler({ components: {} });
 
 /** Reports whether the schema accepts only the usual forms of a duration. */
-const isStricter = (name: string): boolean => /^(?:restartWindow|resync)$/u.test(name);
+const isStricter = (name: string): boolean => /^(?:restartWindow|volumeSync|resync)$/u.test(name);
 
 test.each(charts)("the schema of $folder refuses the flags that the program refuses", (chart) => {
   const { properties = {} } = flagsSchema(chart);

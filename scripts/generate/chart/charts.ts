@@ -19,6 +19,12 @@ const secretType = "[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?";
 const neverAllowed =
   "^(vaultsync[.]dev|helm[.]sh|bootstrap[.]kubernetes[.]io)/|^kubernetes[.]io/service-account-token$";
 
+/** A duration in the usual form, because a pattern cannot add up its parts. */
+const upToAnHour = {
+  pattern:
+    "^(([1-9][0-9]{0,2}|[12][0-9]{3}|3[0-5][0-9]{2}|3600)s|([1-9]|[1-5][0-9])m([1-5]?[0-9]s)?|60m|1h)$",
+};
+
 const operatorFlagRules: FlagRules = {
   shards: { minimum: 1, maximum: 64 },
   concurrency: { minimum: 1, maximum: 256 },
@@ -33,11 +39,8 @@ const operatorFlagRules: FlagRules = {
     pattern: `^${secretType}$`,
     not: { pattern: neverAllowed },
   }),
-  // A duration in the usual form, because a pattern cannot add up its parts.
-  restartWindow: {
-    pattern:
-      "^(([1-9][0-9]{0,2}|[12][0-9]{3}|3[0-5][0-9]{2}|3600)s|([1-9]|[1-5][0-9])m([1-5]?[0-9]s)?|60m|1h)$",
-  },
+  restartWindow: upToAnHour,
+  volumeSync: upToAnHour,
   resync: {
     pattern:
       "^(0|([6-9][0-9]|[1-9][0-9]{2,8})s|[1-9][0-9]{0,8}m([0-9]{1,2}s)?|[1-9][0-9]{0,5}h([0-9]{1,2}m)?)$",

@@ -72,13 +72,16 @@ export function readyIn(status: unknown): z.output<typeof readyForm> | undefined
 }
 
 /**
- * Returns the types of the conditions other than Ready that are True in a status of any kind;
- * condition types of other controllers are ignored.
+ * Returns the types of the conditions other than Ready that are True in a status of any kind, and
+ * Converged if it is False; condition types of other controllers are ignored.
  */
-export function trueConditionsIn(status: unknown): ConditionType[] {
-  const isTrue = (type: ConditionType): boolean =>
+export function notableConditionsIn(status: unknown): ConditionType[] {
+  const isNotable = (type: ConditionType): boolean =>
     conditionsIn(status).some(
-      (one) => isObject(one) && one["type"] === type && one["status"] === "True",
+      (one) =>
+        isObject(one) &&
+        one["type"] === type &&
+        one["status"] === (type === "Converged" ? "False" : "True"),
     );
-  return conditionTypes.filter((type) => type !== "Ready" && isTrue(type));
+  return conditionTypes.filter((type) => type !== "Ready" && isNotable(type));
 }

@@ -53,6 +53,16 @@ export const reasons = {
   OutsideWindow: transient(
     "The windows in spec.updates keep the versions until the next one opens, at the time in the message. To follow now, edit the spec.",
   ),
+  Converged: transient("No action required: no pod runs older content."),
+  RollingOut: transient(
+    "Wait for the workloads in the message: their pods are replaced, or their files renewed. A paused rollout, the strategy OnDelete, a Job, or a pod that does not end needs a user.",
+  ),
+  NotRestarted: transient(
+    "Restart the workloads in the message: their pods got the content at their start. To have the operator restart them, name them in spec.rolloutRestart, or set vaultsync.dev/restart: auto on them.",
+  ),
+  PodsUnknown: transient(
+    "Grant the operator's ServiceAccount the permission to list pods, as its manifests do.",
+  ),
   VersionNotFound: stalled("Set version to an existing version, or to latest."),
   VersionRegressed: stalled(
     "Create a newer version, pin a version, or accept the lower one with the annotation vaultsync.dev/accept: <name>@<version>.",

@@ -10,6 +10,7 @@ export const conditionTypes = [
   "UpdateAvailable",
   "Held",
   "ExpiringSoon",
+  "Converged",
 ] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
@@ -34,9 +35,10 @@ export const conditions = z
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] })
   .optional()
   .describe(
-    "Current conditions; all but Ready are present only while they are true. Ready: in sync. Reconciling: the last attempt failed and is retried. " +
+    "Current conditions; all but Ready and Converged are present only while they are true. Ready: in sync. Reconciling: the last attempt failed and is retried. " +
       "Stalled: a user has to act, or there is no target after five minutes. Stale: no list of the vault for more than three intervals. RemovalsHeld: removals wait for a confirmation. " +
-      "UpdateAvailable: a newer version is not followed. Held: the annotation vaultsync.dev/hold keeps the versions. ExpiringSoon: a source has expired or does so within 24 hours.",
+      "UpdateAvailable: a newer version is not followed. Held: the annotation vaultsync.dev/hold keeps the versions. ExpiringSoon: a source has expired or does so within 24 hours. " +
+      "Converged: every pod that uses the target runs the content of its last change; absent if no pod used it at that time, or if the operator does not see workloads.",
   );
 
 /** Maximum number of items listed in a status; `itemsOmitted` counts the rest. */
@@ -79,6 +81,9 @@ const fileItem = z.object({
 
 /** Maximum number of workloads listed in a status: those that were restarted last. */
 export const MAX_STATUS_RESTARTS = 32;
+
+/** Maximum number of earlier targets in a status. */
+export const MAX_FORMER_TARGETS = 8;
 
 const restarts = z
   .array(
@@ -128,6 +133,11 @@ function syncStatus<T extends z.ZodType>(item: T) {
       .describe(
         "Target that was last in sync; before the first sync, the one that the spec names.",
       ),
+    formerTargets: z
+      .array(z.string())
+      .max(MAX_FORMER_TARGETS)
+      .optional()
+      .describe("Earlier targets, Kind/name, that pods may still use: until Converged is True."),
     connection: z
       .string()
       .optional()

@@ -21,6 +21,7 @@ import {
   NOT_READY,
   parseList,
   parseSeconds,
+  parseVersion,
   parseWholeNumber,
 } from "./options.ts";
 import type { PlanFlags } from "./plan/plan.ts";
@@ -30,6 +31,7 @@ import type { StatusFlags } from "./status/status.ts";
 import { FOLLOWING_NAME, nameOf, parseFollowingName, type ResourceName } from "./resource-name.ts";
 import type { SyncFlags } from "./sync.ts";
 import { updateCommands } from "./updates/commands.ts";
+import { usageCommands } from "./usage/commands.ts";
 
 function statusCommand(): Command {
   return addFormatOption(addAllNamespacesOption(addClusterOptions(new Command("status"))))
@@ -67,12 +69,6 @@ function syncCommand(): Command {
     );
 }
 
-function parseVersion(text: string): number {
-  const version = parseWholeNumber(text);
-  if (version < 1) throw new InvalidArgumentError("expected a version, such as 3.");
-  return version;
-}
-
 function rollbackCommand(): Command {
   return addClusterOptions(new Command("rollback"))
     .description(
@@ -83,6 +79,10 @@ function rollbackCommand(): Command {
     .option("--to <version>", "version (default: the one before)", parseVersion)
     .option("--reason <text>", "reason, shown in the status of the resource")
     .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
+    .option(
+      "--wait",
+      "wait until all pods run the version as well, where the resource has the condition Converged",
+    )
     .option("--dry-run", "print the versions, and change nothing")
     .action(async (name: ResourceName, flags: RollbackFlags) =>
       (await import("./rollback.ts")).rollback(name, flags),
@@ -239,6 +239,7 @@ export function userCommands(): Command[] {
     rollbackCommand(),
     resumeCommand(),
     ...updateCommands(),
+    ...usageCommands(),
     planCommand(),
     ...localCommands(),
     doctorCommand(),

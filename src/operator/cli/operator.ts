@@ -45,10 +45,16 @@ function restartOptions(): Option[] {
       .default(30_000, "30s"),
     option(
       "--auto-restart <mode>",
-      "off: the annotation vaultsync.dev/restart of workloads is ignored, and they are not watched for it",
+      "off: the annotation vaultsync.dev/restart of workloads is ignored, they are not watched for it, and no resource gets the condition Converged",
     )
       .choices(["on", "off"])
       .default("on"),
+    option(
+      "--volume-sync <duration>",
+      "time within which the kubelets of the cluster renew the files of mounted Secrets and ConfigMaps, for the condition Converged",
+    )
+      .argParser(parseInterval)
+      .default(90_000, "90s"),
   ];
 }
 

@@ -68,3 +68,10 @@ export function parseSeconds(text: string): number {
   if (seconds === undefined) throw new InvalidArgumentError("expected seconds, such as 60s.");
   return Number(seconds);
 }
+
+/** Parses a version of an entry. @throws InvalidArgumentError */
+export function parseVersion(text: string): number {
+  const version = parseWholeNumber(text);
+  if (version < 1) throw new InvalidArgumentError("expected a version, such as 3.");
+  return version;
+}

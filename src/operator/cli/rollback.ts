@@ -7,6 +7,7 @@ import type { ClusterFlags } from "./options.ts";
 import { followingItems, parsedResource, readResource } from "./read-resource.ts";
 import { idOf, type ResourceName } from "./resource-name.ts";
 import type { ItemState } from "./status/resource-state.ts";
+import { untilConverged } from "./until-converged.ts";
 import { printStates, syncOne } from "./sync.ts";
 
 /** Flags of `vaultsync rollback`. */
@@ -14,6 +15,7 @@ export interface RollbackFlags extends ClusterFlags {
   readonly to?: number;
   readonly key?: string;
   readonly reason?: string;
+  readonly wait?: boolean;
   readonly dryRun?: boolean;
   readonly timeout: number;
 }
@@ -87,6 +89,7 @@ async function rollBack(
   if (flags.dryRun === true) return;
   const hold = { [HOLD_ANNOTATION]: holdOf(resource, changes, flags.reason) };
   const state = await syncOne(cluster, name, flags.timeout, signal, hold);
+  if (flags.wait === true) await untilConverged(cluster, name, flags.timeout, signal);
   const missed = changes.filter(
     ({ key, to }) => state.items.find((item) => item.key === key)?.version !== to,
   );

@@ -41,6 +41,7 @@ const permissions: readonly Permission[] = [
     grant("apps", resource, "get list watch patch"),
   ),
   grant("argoproj.io", "rollouts", "get list watch patch"),
+  grant("", "pods", "list"),
   grant("coordination.k8s.io", "leases", "create get list update delete", "own"),
   grant("vaultsync.dev", "clustervaultconnections", "list watch patch", "cluster"),
   grant("vaultsync.dev", "clustervaultconnections/status", "update", "cluster"),

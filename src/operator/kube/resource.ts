@@ -16,6 +16,7 @@ export const SERVICE_ACCOUNTS: ResourceDescriptor = builtIn(
   "serviceaccounts",
   "ServiceAccount",
 );
+export const PODS: ResourceDescriptor = builtIn("", "v1", "pods", "Pod");
 export const NAMESPACES: ResourceDescriptor = builtIn("", "v1", "namespaces", "Namespace", false);
 export const EVENTS: ResourceDescriptor = builtIn("events.k8s.io", "v1", "events", "Event");
 export const CUSTOM_RESOURCE_DEFINITIONS: ResourceDescriptor = builtIn(

@@ -9,6 +9,7 @@ import {
   secretStatus,
 } from "../api/status.ts";
 import { defined } from "../lib/defined.ts";
+import { convergedAfter, formerTargets } from "./converged-after.ts";
 import { itemConditions } from "./item-conditions.ts";
 import { formatTimestamp } from "./timestamp.ts";
 import { attemptStatus, OVERDUE_MS } from "./attempt-status.ts";
@@ -146,6 +147,8 @@ export interface StatusInput extends Report {
   readonly resource: SyncResource;
   /** The resource has had no target for too long; see {@link firstTargetDueInMs}. */
   readonly isOverdue?: boolean;
+  /** The operator shows which workloads run the content. */
+  readonly provesUse?: boolean;
   readonly now: number;
 }
 
@@ -322,8 +325,12 @@ export function nextStatus(before: SyncStatus, report: StatusInput): object {
     generation: resource.generation,
     isOverdue: report.isOverdue === true,
   });
+  const { conditions, observedGeneration } = attempt;
+  const converged = convergedAfter(before, report, synced, observedGeneration);
   return defined({
     ...attempt,
+    conditions: [...conditions.filter(({ type }) => type !== "Converged"), ...converged],
+    formerTargets: formerTargets(before, report),
     target: targetStatus(before, input, attempt.observedGeneration),
     ...itemsStatus(before, input),
     approvalDigest:

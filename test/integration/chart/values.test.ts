@@ -240,6 +240,7 @@ test("flags are arguments that the operator accepts", async () => {
     allowedSecretTypes: ["example.com/login"],
     resync: "1h",
     restartWindow: "1m",
+    volumeSync: "2m",
     concurrency: 8,
     autoRestart: "off",
   };
@@ -253,6 +254,7 @@ test("flags are arguments that the operator accepts", async () => {
     ...flags,
     resync: 3_600_000,
     restartWindow: 60_000,
+    volumeSync: 120_000,
     listen: { host: "0.0.0.0", port: 8080 },
   };
   expect({ logLevel, ...operatorConfig(config) }).toMatchObject(expected);

@@ -238,6 +238,7 @@ export class SyncScene {
       connections: { get: (key) => this.#connections.get(key) ?? { state: "absent" } },
       access: { of: () => () => true, isCurrent: () => true, isAvailable: true },
       targets,
+      provesUse: false,
       writer: new TargetWriter({ api, targets, contentKey, clock, limits: new QueueLimits(clock) }),
       contentKey,
       freezes: { of: () => undefined },

@@ -72,6 +72,18 @@ export function workload(
   };
 }
 
+/** A pod without a controller that reads a Secret by `envFrom`. */
+export const barePod = (name: string, secret: string): object => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name },
+  spec: {
+    containers: [
+      { name: "app", image: "example.com/app", envFrom: [{ secretRef: { name: secret } }] },
+    ],
+  },
+});
+
 /**
  * The workloads of one namespace, as their controllers run them, with pods that a test makes ready.
  */

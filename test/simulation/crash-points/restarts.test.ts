@@ -1,8 +1,9 @@
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
 import { simulateWorkloads } from "../../lab/simulated/api-server/simulate-workloads.ts";
+import { PODS, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { connect, type Scenario, sync } from "./scenario.ts";
 import { testScenarios } from "./test-scenarios.ts";
-import type { World } from "./world.ts";
+import { TEAM, type World } from "./world.ts";
 
 const { Deployment } = workloadDescriptor;
 const WEB = { kind: "Deployment", name: "web" };
@@ -50,7 +51,36 @@ const scale = (world: World): void =>
     spec: { ...(object["spec"] as object), replicas: 5 },
   }));
 
+/** Replaces a pod without a controller that reads the target by env, soon after each change of it. */
+function replacingPods(world: World): void {
+  const ref = { namespace: TEAM, name: "debug" };
+  const replace = (): void => {
+    if (world.server.find(PODS, ref) !== undefined) world.server.erase(PODS, ref);
+    const envFrom = [{ secretRef: { name: "db" } }];
+    world.server.create(PODS, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: ref,
+      spec: { containers: [{ name: "app", envFrom }] },
+    });
+  };
+  world.server.onCommit(({ resource, before, after }) => {
+    const isChange = JSON.stringify(before?.["data"]) !== JSON.stringify(after?.["data"]);
+    if (resource.kind === SECRETS.kind && after?.metadata.name === "db" && isChange)
+      world.clock.timer(3_000, replace);
+  });
+  world.write("password");
+  connect(world);
+  sync(world, ["password"]);
+}
+
 const scenarios: readonly Scenario[] = [
+  {
+    name: "a pod that is replaced proves that a new version is in use",
+    setUp: replacingPods,
+    acts: [{ act: (world) => world.write("password") }],
+    recordMs: 30_000,
+  },
   {
     name: "a new version restarts a Deployment",
     setUp: restarting("password"),

@@ -36,8 +36,15 @@ interface Status {
   readonly items?: readonly ItemStatus[];
 }
 
-const withoutRestarts = (status: unknown = {}): object => ({
-  ...(status as object),
+/** Returns a status without what it says of pods. */
+export function withoutProof(status: unknown = {}): object {
+  const { conditions = [], ...others } = status as { conditions?: readonly { type: string }[] };
+  const kept = conditions.filter(({ type }) => type !== "Converged");
+  return { ...others, conditions: kept, formerTargets: undefined };
+}
+
+const withoutRestarts = (status: unknown): object => ({
+  ...withoutProof(status),
   restarts: undefined,
 });
 

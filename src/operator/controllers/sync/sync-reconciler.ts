@@ -60,6 +60,8 @@ export interface SyncReconcilerOptions extends ConnectionSources, BecomeMergedOp
   readonly freezes: Pick<Freezes, "of">;
   readonly propagations: Propagations;
   readonly observer: WriteObserver;
+  /** The operator shows which workloads run the content of targets. */
+  readonly provesUse: boolean;
   readonly api: KubeApi;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -354,9 +356,10 @@ export class SyncReconciler {
     now: Report,
     isOverdue: boolean,
   ): Promise<void> {
-    const { events, clock, logger } = this.#options;
+    const { events, clock, logger, provesUse } = this.#options;
     const report = withUnreported(now, memory.unreported);
-    const status = nextStatus(before, { ...report, resource, isOverdue, now: clock.now() });
+    const input = { ...report, resource, isOverdue, provesUse, now: clock.now() };
+    const status = nextStatus(before, input);
     await this.#statuses[resource.kind].write(key, object, status, signal);
     memory.unreported = undefined;
     recordEvents(events, object, resource, report, { before, now: status });

@@ -7,7 +7,7 @@ import { downloadFile } from "../../../protocol/client/download-file.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { deleteFile, listFile } from "../../../protocol/operations/files.ts";
 import type { FileRecord } from "../../../protocol/responses.ts";
-import { confirm } from "../terminal.ts";
+import { confirm } from "../../../command-line/confirm.ts";
 import { type ListFlags, printList, printValue, fileRows, fileVersionRows } from "./print.ts";
 
 interface VersionFlags extends AccountFlags {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import type { Command } from "commander";
+import { confirm } from "../../../command-line/confirm.ts";
 import type { AccountFlags } from "../../../command-line/options.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
@@ -20,7 +21,7 @@ import {
 } from "../../../protocol/operations/shared-secrets.ts";
 import { share, unshare } from "../../../protocol/operations/sharing.ts";
 import type { Permission } from "../../../protocol/responses.ts";
-import { confirm, readPassword } from "../terminal.ts";
+import { readPassword } from "../terminal.ts";
 import { type ListFlags, printList, printValue, secretRows, versionRows } from "./print.ts";
 
 interface OwnerFlags extends AccountFlags {

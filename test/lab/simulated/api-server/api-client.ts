@@ -30,6 +30,15 @@ import { writtenAt } from "./object-metadata.ts";
 import type { InMemoryApiServer } from "./in-memory-api-server.ts";
 import { StatusError } from "./status-error.ts";
 
+/** Times of the last writes of Secrets and ConfigMaps by `<uid> <field manager>`. */
+const writeTimes = new WeakMap<InMemoryApiServer, Map<string, string>>();
+
+function timesOf(server: InMemoryApiServer): Map<string, string> {
+  const known = writeTimes.get(server) ?? new Map<string, string>();
+  writeTimes.set(server, known);
+  return known;
+}
+
 /** One request of a client, for tests that delay or fail it. */
 export interface ApiRequest {
   readonly user: string;
@@ -194,8 +203,14 @@ export class ApiClient implements FencedKubeApi {
     signal: AbortSignal,
   ): Promise<KubeObject> {
     const { metadata } = object;
-    return this.#write("apply", "patch", resource, metadata, signal, () =>
-      this.#server.apply(resource, object, { force }, { ...this.#caller, fieldManager }),
+    return this.#write(
+      "apply",
+      "patch",
+      resource,
+      metadata,
+      signal,
+      () => this.#server.apply(resource, object, { force }, { ...this.#caller, fieldManager }),
+      fieldManager,
     );
   }
 
@@ -233,8 +248,14 @@ export class ApiClient implements FencedKubeApi {
     ref: ObjectRef,
     signal: AbortSignal,
     act: () => T,
+    manager = this.#caller.fieldManager,
   ): Promise<T> {
-    return this.#request(name, verb, resource, ref, signal, act, this.#fence);
+    const write = (): T => {
+      const result = act();
+      this.#recordTime(resource, result, manager);
+      return result;
+    };
+    return this.#request(name, verb, resource, ref, signal, write, this.#fence);
   }
 
   async #request<T>(
@@ -278,7 +299,21 @@ export class ApiClient implements FencedKubeApi {
     const collection = this.#server.collections.find(
       (one) => resourceKey(one.resource) === resourceKey(resource),
     );
-    return managersIn(collection?.objects.get(keyOf(ref))?.owners ?? new Map());
+    const stored = collection?.objects.get(keyOf(ref));
+    const times = timesOf(this.#server);
+    return managersIn(stored?.owners ?? new Map()).map((one) => {
+      const time = times.get(`${stored?.object.metadata.uid} ${one.manager}`);
+      return { ...one, ...(time !== undefined && { time }) };
+    });
+  }
+
+  /** Remembers when a manager wrote a Secret or ConfigMap last. */
+  #recordTime({ group }: ResourceDescriptor, result: unknown, manager: string): void {
+    if (group !== "" || typeof result !== "object" || result === null || !("metadata" in result))
+      return;
+    const { metadata } = result as KubeObject;
+    const time = new Date(this.#server.clock.now()).toISOString().replace(/\.\d+/u, "");
+    timesOf(this.#server).set(`${metadata.uid} ${manager}`, time);
   }
 
   #failure(error: unknown, operation: string): unknown {

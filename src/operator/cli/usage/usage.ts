@@ -1,0 +1,133 @@
+import type { FormatFlags } from "../../../command-line/options.ts";
+import { formatObject } from "../../../command-line/format-object.ts";
+import { formatTable } from "../../../command-line/table.ts";
+import { isObject } from "../../../lib/is-object.ts";
+import { rolloutRestart } from "../../api/rollout-restart.ts";
+import { withClusterUntilStopped } from "../cluster.ts";
+import type { ClusterFlags } from "../options.ts";
+import { readUsage, type Usage, type UsingResource, usersOf, type Workload } from "./read-usage.ts";
+
+/** Flags of `vaultsync usage`. */
+export interface UsageFlags extends ClusterFlags, FormatFlags {
+  readonly unused?: boolean;
+  readonly impact?: boolean;
+}
+
+/** The reason for which the operator restarts a workload for a resource. */
+type Restart = "rolloutRestart" | "auto" | "none";
+
+/** One row: an entry, a resource, and a workload that uses the target. */
+interface Row {
+  readonly entry: string;
+  readonly version: number | undefined;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly target: string;
+  readonly workload: string | undefined;
+  readonly restart: Restart | undefined;
+  readonly gate: UsingResource["gate"];
+  /** Status of the condition Converged. */
+  readonly converged: string | undefined;
+}
+
+const idOf = ({ kind, name }: { readonly kind: string; readonly name: string }): string =>
+  `${kind.toLowerCase()}/${name}`;
+
+/** Returns why the operator restarts a workload when the target of a resource changes. */
+function restartOf({ object }: UsingResource, workload: Workload): Restart {
+  const spec = isObject(object.spec) ? object.spec["rolloutRestart"] : undefined;
+  const references = rolloutRestart.safeParse(spec).data ?? [];
+  const isNamed = references.some(
+    ({ kind, name, selector }) =>
+      kind === workload.kind &&
+      (name === workload.name ||
+        (selector !== undefined &&
+          Object.entries(selector.matchLabels).every(
+            ([label, value]) => workload.labels[label] === value,
+          ))),
+  );
+  return isNamed ? "rolloutRestart" : workload.isAuto ? "auto" : "none";
+}
+
+/** Returns a row for each entry of each resource and each workload that uses the target. */
+export function usageRows(usage: Usage): Row[] {
+  return usage.resources.flatMap((resource) => {
+    const { namespace, target, gate, converged } = resource;
+    const users = usersOf(usage, resource);
+    const entries = new Map(resource.entries.map(({ entry, version }) => [entry, version]));
+    return [...entries].flatMap(([entry, version]): Row[] => {
+      const row = {
+        entry,
+        version,
+        namespace,
+        resource: idOf(resource),
+        target: target.toLowerCase(),
+      };
+      const facts = { ...row, gate, converged: converged?.status };
+      if (users.length === 0) return [{ ...facts, workload: undefined, restart: undefined }];
+      return users.map((workload) => ({
+        ...facts,
+        workload: idOf(workload),
+        restart: restartOf(resource, workload),
+      }));
+    });
+  });
+}
+
+/** Reports whether a row concerns a name: an entry, or `KIND/NAME` of a resource, target or workload. */
+const concerns =
+  (name: string) =>
+  ({ entry, resource, target, workload }: Row): boolean =>
+    entry === name || [resource, target, workload].includes(name.toLowerCase());
+
+const byText = (a: Row, b: Row): number => {
+  const [one, other] = [a, b].map(({ entry, namespace, resource, workload = "" }) =>
+    JSON.stringify([entry, namespace, resource, workload]),
+  );
+  return (one ?? "") < (other ?? "") ? -1 : 1;
+};
+
+const WHEN = {
+  approval: "after an approval",
+  window: "in the next window",
+  hold: "not before the hold ends",
+} as const;
+
+/** Returns what becomes of a workload when an entry gets a new version. */
+function consequence({ restart, gate, workload }: Row): string {
+  if (workload === undefined) return "-";
+  const what = restart === "none" ? "not restarted" : "restarted";
+  return `${what}, ${gate === undefined ? "immediately" : WHEN[gate]}`;
+}
+
+function table(rows: readonly Row[], isImpact: boolean): string {
+  const last = isImpact ? "NEW VERSION" : "CONVERGED";
+  const header = ["ENTRY", "VERSION", "NAMESPACE", "RESOURCE", "TARGET", "WORKLOAD", last];
+  const cells = rows.map((row) => [
+    row.entry,
+    `${row.version ?? "-"}`,
+    row.namespace,
+    row.resource,
+    row.target,
+    row.workload ?? "-",
+    isImpact ? consequence(row) : (row.converged ?? "-"),
+  ]);
+  return formatTable(header, cells);
+}
+
+/**
+ * Prints which resources refer to an entry of the vault, and which workloads use their targets.
+ * Reads the cluster only.
+ */
+export const usage = (name: string | undefined, flags: UsageFlags): Promise<void> =>
+  withClusterUntilStopped(flags, async (cluster, signal) => {
+    const found = await readUsage(cluster, signal);
+    const rows = usageRows(found)
+      .filter((row) => name === undefined || concerns(name)(row))
+      .filter(({ workload }) => flags.unused !== true || workload === undefined)
+      .sort(byText);
+    if (flags.output === "table") process.stdout.write(table(rows, flags.impact === true));
+    else process.stdout.write(formatObject({ usage: rows, unseen: found.unseen }, flags.output));
+    if (found.unseen.length > 0)
+      process.stderr.write(`not seen, because you may not list them: ${found.unseen.join(", ")}\n`);
+  });

@@ -1,0 +1,106 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { barePod, workload, Workloads } from "../lab/real/workloads.ts";
+import { condition, vaultSecret } from "../lab/real/resources.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import { ACCOUNT, World } from "../lab/real/world.ts";
+
+/**
+ * `vaultsync usage` and `vaultsync retire`, with workloads that the controllers of a real cluster
+ * run. No kubelet runs: the test makes pods ready.
+ */
+let world: World;
+let pods: AsyncDisposable;
+let directory: string;
+let account: string;
+beforeAll(async () => {
+  world = await World.create();
+  pods = new Workloads(world.plane, world.namespace).runPods();
+  await world.startOperator(["--no-leader-elect", "--restart-window", "1s"]);
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-retire-"));
+  account = join(directory, "account.json");
+  const passwordFile = join(directory, "password");
+  await writeFile(passwordFile, world.vault.passwords.get(ACCOUNT) ?? "");
+  const login = ["login", "--url", world.vault.url, "--email", ACCOUNT, "--account", account];
+  await runInProcess([...login, "--password-file", passwordFile]);
+});
+afterAll(async () => {
+  await pods[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const run = (command: string, ...args: string[]) =>
+  runInProcess([command, ...args, "--kubeconfig", world.plane.kubeconfigPath]);
+const usage = (...args: string[]) => run("usage", ...args, "-n", world.namespace);
+const retire = (...args: string[]) => run("retire", "shop-db", ...args, "--account", account);
+const converged = (status: string) =>
+  world.until("VaultSecret", "shop-db", (one) => condition(one, "Converged")?.status === status);
+
+test("a version is retired when no pod runs it any more, and not before", async () => {
+  await world.protect("shop-db", world.canaries.text("first"));
+  const shop = vaultSecret("shop-db", { password: "shop-db" });
+  const rolloutRestart = [{ kind: "Deployment", name: "web" }];
+  await world.apply({ ...shop, spec: { ...shop.spec, rolloutRestart } });
+  await world.ready("VaultSecret", "shop-db");
+  await world.apply(workload("Deployment", "web", { secrets: ["shop-db"] }));
+  await world.apply(barePod("debug", "shop-db"));
+  await world.protect("shop-db", world.canaries.text("second"));
+  const waiting = await world.until(
+    "VaultSecret",
+    "shop-db",
+    (one) => condition(one, "Converged")?.message.includes("nothing restarts Pod debug") === true,
+  );
+  expect(condition(waiting, "Converged")).toMatchObject({
+    status: "False",
+    reason: "NotRestarted",
+  });
+
+  const shown = await usage("shop-db");
+  expect(shown.stdout).toMatch(
+    /shop-db +2 +\S+ +vaultsecret\/shop-db +secret\/shop-db +deployment\/web +False/u,
+  );
+  expect(shown.stdout).toMatch(/pod\/debug +False/u);
+  expect((await usage("shop-db", "--impact")).stdout).toMatch(
+    /deployment\/web +restarted, immediately/u,
+  );
+  expect((await usage("--unused")).stdout).not.toContain("shop-db");
+  const refused = await retire("--version", "1", "--yes");
+  expect(refused).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining("nothing restarts Pod debug"),
+    stderr: expect.stringContaining("nothing was deleted"),
+  });
+  expect(await retire("--version", "2", "--yes")).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining("its target has version 2"),
+  });
+
+  await world.plane.kubectlOutput(["delete", "pod", "debug", "--force", "--grace-period=0"], {
+    namespace: world.namespace,
+  });
+  await converged("True");
+  const proven = await usage("deployment/web");
+  expect(proven.stdout).toMatch(/deployment\/web +True/u);
+  const done = await retire("--version", "1", "--yes");
+  expect(done).toMatchObject({ code: 0, stderr: "deleted version 1 of shop-db\n" });
+  const listed = await runInProcess(["secret", "versions", "shop-db", "--account", account]);
+  expect(listed.stdout).toMatch(/^2 /mu);
+  expect(listed.stdout).not.toMatch(/^1 /mu);
+});
+
+test("a rollback waits until all pods run the former version", async () => {
+  await world.protect("shop-db", world.canaries.text("third"));
+  await world.until(
+    "VaultSecret",
+    "shop-db",
+    (one) => condition(one, "Converged")?.status !== "True",
+  );
+  await converged("True");
+  const wait = ["--wait", "--timeout", "120", "-n", world.namespace];
+  expect(await run("rollback", "shop-db", ...wait)).toMatchObject({ code: 0 });
+  const { stdout } = await usage("shop-db");
+  expect(stdout).toMatch(/shop-db +2 .* deployment\/web +True/u);
+});
