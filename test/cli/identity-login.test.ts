@@ -6,8 +6,7 @@ import { listNoDup } from "../../src/protocol/operations/secrets.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
-import { IdentityVault } from "../lab/vault/identity-vault.ts";
-import { serviceAccount } from "../lab/vault/test-issuer.ts";
+import { IdentityVault, serviceAccount } from "../lab/vault/identity-vault.ts";
 import { scopeString } from "../lab/vault/vault-client.ts";
 
 const ann = "ann@example.com";

@@ -119,7 +119,7 @@ function checkKeys(
   return gone;
 }
 
-/** Reports whether an optional key has the version before the first one, which does not exist. */
+/** Reports whether an optional key would have the version before the first one: there is none. */
 function hasNoPrevious({ versions }: TargetWrite, spec: Spec, { items }: Output): boolean {
   const previous = items.filter((item) => item.version === "previous" && item.absence !== "never");
   return itemsOf(spec).some(
