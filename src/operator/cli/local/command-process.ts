@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
-import type { Transform } from "node:stream";
+import type { Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { systemClock } from "../../../lib/clock.ts";
 import { codeOf } from "../../../lib/error-code.ts";
@@ -38,14 +38,19 @@ export class CommandProcess {
   readonly end: Promise<CommandEnd>;
   readonly #child: ChildProcess;
 
-  /** @param openMask opens a stream for the output and one for the errors of the command */
+  /**
+   * @param openMask opens a stream for the output and one for the errors of the command
+   * @param keeper a stream that stays open while the command, or what it starts, runs
+   */
   constructor(
     [file = "", ...args]: readonly string[],
     env: NodeJS.ProcessEnv,
     openMask?: () => Transform,
+    keeper?: Writable,
   ) {
     const output = openMask === undefined ? "inherit" : "pipe";
-    this.#child = spawn(file, args, { env, stdio: ["inherit", output, output] });
+    const streams = keeper === undefined ? [] : [keeper];
+    this.#child = spawn(file, args, { env, stdio: ["inherit", output, output, ...streams] });
     const { stdout, stderr } = this.#child;
     const outputs = [
       ...(stdout && openMask ? [pipeline(stdout, openMask(), process.stdout, { end: false })] : []),

@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import {
   lstatSync,
   mkdtempSync,
@@ -8,6 +9,7 @@ import {
   statfsSync,
 } from "node:fs";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 
 /** File systems in memory: tmpfs and ramfs, as statfs(2) names them. */
 const IN_MEMORY: ReadonlySet<number> = new Set([0x01021994, 0x858458f6]);
@@ -54,12 +56,35 @@ export function removeLeftovers(): void {
   }
 }
 
-/** A directory in memory that only this user can read, until it is disposed. */
+/**
+ * Starts a process that removes a directory when every process that has the returned end of its
+ * input has ended, also by SIGKILL. Without a shell the next run removes the directory.
+ */
+function startKeeper(path: string): Writable {
+  const keeper = spawn("sh", ["-c", 'read -r _; rm -rf -- "$1"', "sh", path], {
+    cwd: "/",
+    // Ctrl-C in a terminal does not reach it.
+    detached: true,
+    env: { PATH: process.env["PATH"] },
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  for (const events of [keeper, keeper.stdin]) events.on("error", () => undefined);
+  keeper.unref();
+  return keeper.stdin;
+}
+
+/**
+ * A directory in memory that only this user can read, until it is disposed, or until this process
+ * and all that have `keeper` have ended.
+ */
 export class PrivateDirectory implements Disposable {
   readonly path: string;
+  /** A stream for the standard streams of a process that uses the directory. */
+  readonly keeper: Writable;
 
   private constructor(path: string) {
     this.path = path;
+    this.keeper = startKeeper(path);
   }
 
   /** @throws Error that says what to do when there is no place in memory */
@@ -81,6 +106,7 @@ export class PrivateDirectory implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.keeper.destroy();
     rmSync(this.path, { recursive: true, force: true });
   }
 }

@@ -85,6 +85,7 @@ class Session implements Disposable {
       words,
       env,
       isMasking ? maskStreams(this.#masked) : undefined,
+      this.#directory?.keeper,
     );
     return this.#command;
   }
