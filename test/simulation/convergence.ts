@@ -72,7 +72,8 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   const [writes, requests, start] = [rules.writes, world.vaultRequests, world.clock.now()];
   const pauses = writesOfPauses(world);
   const waits = [...waiting(world), ...lackingCredentials(world)];
-  const conflicts = unseenConflicts(world) + unseenChanges(world) + waits.length;
+  const conflicts =
+    unseenConflicts(world) + unseenChanges(world) + windowsOfImmutables(world) * 2 + waits.length;
   const quietMs = world.seed % QUIET_MS.seedsPerLong === 1 ? QUIET_MS.long : QUIET_MS.usual;
   await world.advance(quietMs);
   checkExpiries(world);
@@ -106,7 +107,9 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
       outdatedWorkload(world) ??
       (waited < WINDOW_MS && waitsForWindow(world) ? "a window has not opened" : undefined) ??
       (world.freezes.isHolding ? "a freeze has not ended" : undefined) ??
-      (rules.writes > writes ? `${rules.writes - writes} more writes` : undefined);
+      (rules.writes > writes + windowsOfImmutables(world)
+        ? `${rules.writes - writes} more writes`
+        : undefined);
     if (wrong !== undefined && waited >= LIMIT_MS) throw new Violation("I5", wrong);
     calm = wrong === undefined ? calm + 1 : Math.min(calm + 1, 0);
   }
@@ -158,6 +161,17 @@ function readsOfConflicts({ server, replicas }: World, quietMs: number): number 
   );
   return sources.length * attempts;
 }
+
+/**
+ * Returns the most writes at the beginning or the end of a window of resources whose targets cannot
+ * be changed: a status and its event, because they cannot follow within the window.
+ */
+const windowsOfImmutables = ({ server }: World): number =>
+  2 *
+  [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].filter(({ spec }) => {
+    const { updates: { windows = [] } = {}, target } = spec as Spec;
+    return windows.length > 0 && target?.immutable === true;
+  }).length;
 
 /** Reports whether an object of a resource has lost the label. */
 const lacksLabel = ({ metadata: { labels, ownerReferences = [] } }: KubeObject): boolean =>

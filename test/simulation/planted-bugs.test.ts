@@ -21,7 +21,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "no wake-up after a change of the connection": 2,
   "a deadline of another connection": 6,
   "a merge without the version that was read": 13,
-  "a changed policy without a release": 65,
+  "a changed policy without a release": 50,
   "a held list for a forced sync": 5,
   "a watch of all namespaces with --namespaces": 1,
   "a watch of Secrets with --target-watch=off": 0,

@@ -142,7 +142,7 @@ describe("CRD validation rules", () => {
 
   test.each([
     ["VaultSecret.spec", 1],
-    ["VaultSecret.spec.data", 1],
+    ["VaultSecret.spec.data", 2],
     ["VaultSecret.spec.target.type", 1],
     ["VaultFile.spec", 1],
     ["VaultFile.spec.files", 2],

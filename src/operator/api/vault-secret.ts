@@ -155,20 +155,27 @@ function hasLatest(entries: readonly DataEntry[]): boolean {
 }
 
 /** The API server needs no rule against duplicate keys, because it treats the list as a map. */
-const distinctEntries = withRule(z.array(dataEntry).max(256), {
-  cel: "self.all(e, !has(e.remoteRef.version) || e.remoteRef.version != 'previous' || self.exists(o, o.remoteRef.key == e.remoteRef.key && (!has(o.remoteRef.version) || o.remoteRef.version == 'latest') && (has(o.remoteRef.owner) ? o.remoteRef.owner : '') == (has(e.remoteRef.owner) ? e.remoteRef.owner : '')))",
-  message:
-    "version: previous needs another entry with the same key and owner that follows the latest version",
-  check: hasLatest,
-})
-  .optional()
-  .refine(
-    (entries) => new Set(entries?.map((entry) => entry.secretKey)).size === (entries?.length ?? 0),
-    {
-      message: "two entries have the same secretKey: set another one for one of them",
-    },
-  )
-  .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["secretKey"] });
+const distinctEntries = withRule(
+  z
+    .array(dataEntry)
+    .max(256)
+    .optional()
+    .refine(
+      (entries) =>
+        new Set(entries?.map((entry) => entry.secretKey)).size === (entries?.length ?? 0),
+      {
+        message: "two entries have the same secretKey: set another one for one of them",
+      },
+    )
+    .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["secretKey"] }),
+  {
+    cel: "self.all(e, !has(e.remoteRef.version) || e.remoteRef.version != 'previous' || self.exists(o, (!has(o.remoteRef.version) || o.remoteRef.version == 'latest') && o.remoteRef.key == e.remoteRef.key))",
+    message:
+      "version: previous needs another entry with the same key and owner that follows the latest version",
+    // The rule of the API server would exceed its budget with owners.
+    check: (entries = []) => hasLatest(entries),
+  },
+);
 
 const target = z.object({
   name: objectName("Secret")

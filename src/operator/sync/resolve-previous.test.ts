@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { vaultSecretSpec } from "../api/vault-secret.ts";
 import { candidate, syncItem } from "../../../test/lab/kube/sync-resource.ts";
 import type { Gate, Resolution } from "./resolution.ts";
 import { resolvePrevious } from "./resolve-previous.ts";
@@ -23,6 +24,19 @@ function previous(leader: Resolution, own = item, more: object = {}, hasBytes = 
   if (resolved === undefined) throw new Error("nothing was resolved");
   return resolved;
 }
+
+test.each([
+  [undefined, undefined, true],
+  ["dba@example.com", "dba@example.com", true],
+  [undefined, "dba@example.com", false],
+])("an entry of %s is next to a previous version of %s: %s", (owner, other, isValid) => {
+  const data = [
+    { secretKey: "new", remoteRef: { key: "db", owner } },
+    { secretKey: "old", remoteRef: { key: "db", owner: other, version: "previous" } },
+  ];
+  const spec = { connectionRef: { name: "vault" }, data };
+  expect(vaultSecretSpec.safeParse(spec).success).toBe(isValid);
+});
 
 describe("the previous version", () => {
   test("is the one below what the other item of its entry has", () => {

@@ -112,13 +112,6 @@ const secrets: readonly Case[] = [
     secret({ data: [entry("a"), entry("b", { version: "previous", key: "other" })] }),
     rejectedByRule("version: previous needs another entry with the same key and owner"),
   ],
-  [
-    "a previous version of another owner",
-    secret({
-      data: [entry("a"), entry("b", { version: "previous", owner: "dba@example.com" })],
-    }),
-    rejectedByRule("version: previous needs another entry with the same key and owner"),
-  ],
   ["a missing connectionRef", { data: [entry("a")] }, rejectedBySchema("expected object")],
   [
     "a connectionRef name in upper case",
