@@ -91,16 +91,20 @@ test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   },
 );
 
-test("SIGTERM while the values are read ends the run, and leaves nothing", async () => {
+test.each([
+  ["SIGTERM", "1000"],
+  // The command that was started goes on.
+  ["SIGKILL", "1"],
+] as const)("%s while the values are read leaves nothing", async (signal, seconds) => {
   await write("web.yaml", ...fileOf("ConfigMap"));
   const before = await leftovers();
-  for (const delay of [0, 60, 120, 180, 240]) {
-    const running = start(["--", "sleep", "1000"]);
+  for (const delay of [0, 60, 120, 180, 240, 300, 400]) {
+    const running = start(["--", "sleep", seconds]);
     await new Promise((resolve) => setTimeout(resolve, delay));
-    process.kill(running.pid, "SIGTERM");
+    process.kill(running.pid, signal);
     expect((await running.result).code).not.toBe(0);
   }
-  expect(await leftovers()).toEqual(before);
+  await expect.poll(leftovers).toEqual(before);
 });
 
 test("a directory without space ends the run before the command, and leaves nothing", async () => {
