@@ -1,5 +1,5 @@
 import { h, type ComponentChildren, type TargetedInputEvent, type VNode } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { RequestError } from "../service/request-error.ts";
 import { Icon } from "./icon.tsx";
 
@@ -96,7 +96,8 @@ export function TextField({
   ...input
 }: TextFieldProps): VNode {
   const ref = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  // Before the first paint: who sees the field may type.
+  useLayoutEffect(() => {
     if (initialFocus) ref.current?.focus();
   }, [initialFocus]);
   const listener = onInput && {

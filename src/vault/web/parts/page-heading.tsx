@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useCallback, useEffect, useRef } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { visibleText } from "../text/visible-text.ts";
 import { savedScroll } from "./scroll-position.ts";
 
@@ -37,7 +37,8 @@ export function PageHeading({ title, shown, children }: PageHeadingProps): VNode
   useEffect(() => {
     document.title = `${visibleText(title)} · Vaultsync`;
   }, [title]);
-  useEffect(() => {
+  // Before the fields below it, one of which may take the focus.
+  useLayoutEffect(() => {
     if (pagesShown++ === 0 || document.activeElement instanceof HTMLInputElement) return;
     ref.current?.focus({ preventScroll: true });
     scrollTo(0, savedScroll() ?? 0);

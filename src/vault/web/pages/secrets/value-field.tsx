@@ -1,5 +1,5 @@
 import type { TargetedClipboardEvent, VNode } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { RequestError } from "../../service/request-error.ts";
 import { fileValue, MAX_VALUE_BYTES, type FileValue } from "../../text/value-format.ts";
@@ -156,7 +156,7 @@ export function ValueField({
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const { file, setFile, area, shown, setShown } = input;
   const reason = problem ?? failure?.reason("key_value");
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!area.current) return;
     area.current.defaultValue = initial;
     concealLength(area.current, initial.length);
