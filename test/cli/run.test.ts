@@ -93,7 +93,7 @@ test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
 
 test.each([
   ["SIGTERM", "1000"],
-  // The command that was started goes on.
+  // The command that was started continues.
   ["SIGKILL", "1"],
 ] as const)("%s while the values are read leaves nothing", async (signal, seconds) => {
   await write("web.yaml", ...fileOf("ConfigMap"));
