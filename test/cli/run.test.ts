@@ -107,6 +107,14 @@ test.each([
   await expect.poll(leftovers).toEqual(before);
 });
 
+test("files do not need a shell", async () => {
+  await write("web.yaml", ...fileOf("ConfigMap"));
+  const words = node(`console.log(process.env.VAULTSYNC_FILES)`);
+  const { code, stdout } = await start(words, { env: { PATH: "/absent" } }).result;
+  expect(code).toBe(0);
+  await expect(stat(stdout.trim())).rejects.toThrow("ENOENT");
+});
+
 test("a directory without space ends the run before the command, and leaves nothing", async () => {
   await write("web.yaml", ...fileOf("ConfigMap"));
   const full = ["bash", "-c", 'ulimit -f 0; exec "$@"', "bash"];

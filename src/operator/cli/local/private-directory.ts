@@ -58,9 +58,9 @@ export function removeLeftovers(): void {
 
 /**
  * Starts a process that removes a directory when every process that has the returned end of its
- * input has ended, also by SIGKILL. Without a shell the next run removes the directory.
+ * input has ended, also by SIGKILL. `undefined` without a shell: the next run removes the directory.
  */
-function startKeeper(path: string): Writable {
+function startKeeper(path: string): Writable | undefined {
   const keeper = spawn("sh", ["-c", 'read -r _; rm -rf -- "$1"', "sh", path], {
     cwd: "/",
     // Ctrl-C in a terminal does not reach it.
@@ -70,7 +70,7 @@ function startKeeper(path: string): Writable {
   });
   for (const events of [keeper, keeper.stdin]) events.on("error", () => undefined);
   keeper.unref();
-  return keeper.stdin;
+  return keeper.pid === undefined ? undefined : keeper.stdin;
 }
 
 /**
@@ -80,7 +80,7 @@ function startKeeper(path: string): Writable {
 export class PrivateDirectory implements Disposable {
   readonly path: string;
   /** A stream for the standard streams of a process that uses the directory. */
-  readonly keeper: Writable;
+  readonly keeper: Writable | undefined;
 
   private constructor(path: string) {
     this.path = path;
@@ -106,7 +106,7 @@ export class PrivateDirectory implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.keeper.destroy();
+    this.keeper?.destroy();
     rmSync(this.path, { recursive: true, force: true });
   }
 }
