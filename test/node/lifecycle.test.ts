@@ -4,6 +4,8 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { exampleFile } from "../../scripts/demo/vault-account.ts";
 import { readHandle } from "../lab/control-plane/handle.ts";
@@ -41,8 +43,12 @@ function machine(): Record<string, unknown> {
 
 /** The machine with the cluster that all tests share. */
 let before: Record<string, unknown>;
-beforeAll(() => {
-  before = machine();
+beforeAll(async () => {
+  // Pods of an earlier file may still be ending.
+  do {
+    before = machine();
+    await sleep(20_000);
+  } while (!isDeepStrictEqual(machine(), before));
 });
 
 let owner: ChildProcess | undefined;
