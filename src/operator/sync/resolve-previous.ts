@@ -26,9 +26,9 @@ export function resolvePrevious(
   hasBytes: (item: SyncItem) => boolean,
 ): Resolution[] {
   return resolutions.map((own) => {
+    if (own.item.version !== "previous" || isHeld(own)) return own;
     const leader = resolutions.find(({ item }) => isLeader(item, own.item));
-    if (own.item.version !== "previous" || leader === undefined || isHeld(own)) return own;
-    return follow(own, leader, hasBytes(own.item));
+    return leader === undefined ? own : follow(own, leader, hasBytes(own.item));
   });
 }
 
