@@ -72,46 +72,30 @@ export function duration(minimum: string): z.ZodString {
   });
 }
 
-const VERSION_MESSAGE =
-  "must be latest or a number of at least 1 without quotes, for example version: 3";
-
-const PREVIOUS_MESSAGE = VERSION_MESSAGE.replace("latest or", "latest, previous or");
-
-/** The version of a key: also `previous`, below the one that another key of the secret follows. */
-export const versionOrPrevious = z
-  .union(
-    [z.literal("latest"), z.literal("previous"), z.int().min(1, PREVIOUS_MESSAGE)],
-    PREVIOUS_MESSAGE,
-  )
-  .meta({
-    "x-kubernetes-int-or-string": true,
-    "x-kubernetes-validations": [
-      {
-        rule: "self == 'latest' || self == 'previous' || (self == int(self) && self >= 1)",
-        message: PREVIOUS_MESSAGE,
-      },
-    ],
-  })
-  .optional()
-  .describe(
-    "The version to sync: latest (the default), a number without quotes to pin that version, or previous: the one below the version of another entry of data with the same key and owner that follows the latest.",
-  );
+/** A version: one of several words, or a positive integer to pin a version. */
+function versionOf<W extends string>(words: readonly W[], described: string) {
+  const message = `must be ${words.join(", ")} or a number of at least 1 without quotes, for example version: 3`;
+  const isWord = words.map((word) => `self == '${word}' || `).join("");
+  return z
+    .union([z.literal(words), z.int().min(1, message)], message)
+    .meta({
+      "x-kubernetes-int-or-string": true,
+      // The type of a value of unknown length, or a pattern of it, would exceed the cost budget of
+      // the API server.
+      "x-kubernetes-validations": [{ rule: `${isWord}(self == int(self) && self >= 1)`, message }],
+    })
+    .optional()
+    .describe(`The version to sync: latest (the default), ${described}.`);
+}
 
 /** The version to sync: `latest`, or a positive integer to pin a version. */
-export const version = z
-  .union([z.literal("latest"), z.int().min(1, VERSION_MESSAGE)], VERSION_MESSAGE)
-  .meta({
-    "x-kubernetes-int-or-string": true,
-    // The type of a value of unknown length, or a pattern of it, would exceed the cost budget of
-    // the API server.
-    "x-kubernetes-validations": [
-      { rule: "self == 'latest' || (self == int(self) && self >= 1)", message: VERSION_MESSAGE },
-    ],
-  })
-  .optional()
-  .describe(
-    "The version to sync: latest (the default), or a number without quotes to pin that version.",
-  );
+export const version = versionOf(["latest"], "or a number without quotes to pin that version");
+
+/** The version of a key: also `previous`, below the one that another key of the secret follows. */
+export const versionOrPrevious = versionOf(
+  ["latest", "previous"],
+  "a number without quotes to pin that version, or previous: the one below the version of another entry of data with the same key and owner that follows the latest",
+);
 
 export const connectionRef = z
   .object({
