@@ -6,12 +6,7 @@ import {
   MANAGED_BY_LABEL,
 } from "../../src/operator/api/names.ts";
 import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
-import {
-  clusterVaultConnectionKind,
-  vaultConnectionKind,
-  vaultFileKind,
-  vaultSecretKind,
-} from "../../src/operator/api/kinds.ts";
+import { clusterVaultConnectionKind, vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 import { NAMESPACES, SILENCE_MS, Violation, type World } from "./world.ts";
 import { belongsTo, type Expected, expectedOf, targetObject } from "./expectations.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
@@ -130,7 +125,7 @@ const writesOfPauses = (world: World): number =>
  * no watch shows those.
  */
 const unseenConflicts = (world: World): number =>
-  [...world.server.all(vaultSecretKind), ...world.server.all(vaultFileKind)].filter((object) => {
+  world.resources.filter((object) => {
     const target = targetObject(world, object);
     const { conditions } = (object["status"] ?? {}) as { readonly conditions?: [] };
     const isOther = target !== undefined && !belongsTo(object, target);
@@ -142,23 +137,21 @@ const unseenConflicts = (world: World): number =>
  * merge into. They try again every 30 s and at a resync; with a small cache they read all values
  * again.
  */
-function readsOfConflicts({ server, replicas }: World, quietMs: number): number {
+function readsOfConflicts({ resources, replicas }: World, quietMs: number): number {
   const { valueCacheBytes, resync } = replicas.config;
   if (valueCacheBytes > SMALL_CACHE_BYTES) return 0;
   const attempts = 1 + quietMs / CONFLICT_MS + (resync === 0 ? 0 : quietMs / resync);
-  const sources = [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].flatMap(
-    ({ spec, status }) => {
-      const { conditions, items = [] } = (status ?? {}) as {
-        readonly conditions?: [];
-        readonly items?: readonly { readonly key?: string; readonly filename?: string }[];
-      };
-      const isConflict = findCondition(conditions, "Ready")?.reason === "TargetConflict";
-      const isMerge = (spec as Spec).target?.creationPolicy === "Merge";
-      return isConflict && isMerge
-        ? [...new Set(items.map(({ filename, key }) => filename ?? key))]
-        : [];
-    },
-  );
+  const sources = resources.flatMap(({ spec, status }) => {
+    const { conditions, items = [] } = (status ?? {}) as {
+      readonly conditions?: [];
+      readonly items?: readonly { readonly key?: string; readonly filename?: string }[];
+    };
+    const isConflict = findCondition(conditions, "Ready")?.reason === "TargetConflict";
+    const isMerge = (spec as Spec).target?.creationPolicy === "Merge";
+    return isConflict && isMerge
+      ? [...new Set(items.map(({ filename, key }) => filename ?? key))]
+      : [];
+  });
   return sources.length * attempts;
 }
 
@@ -166,9 +159,9 @@ function readsOfConflicts({ server, replicas }: World, quietMs: number): number 
  * Returns the most writes at the beginning or the end of a window of resources whose targets cannot
  * be changed: a status and its event, because they cannot follow within the window.
  */
-const windowsOfImmutables = ({ server }: World): number =>
+const windowsOfImmutables = ({ resources }: World): number =>
   2 *
-  [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].filter(({ spec }) => {
+  resources.filter(({ spec }) => {
     const { updates: { windows = [] } = {}, target } = spec as Spec;
     return windows.length > 0 && target?.immutable === true;
   }).length;
@@ -190,8 +183,8 @@ function unseenChanges({ server, replicas }: World): number {
  * Reports whether a resource removes the keys of missing sources, once their absence is proven to
  * the process that runs now.
  */
-const removesMissing = ({ server }: World): boolean =>
-  [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].some(({ spec, status }) => {
+const removesMissing = ({ resources }: World): boolean =>
+  resources.some(({ spec, status }) => {
     const { conditions } = (status ?? {}) as { readonly conditions?: [] };
     return (
       (spec as Spec).target?.whenMissing === "Delete" &&
@@ -227,9 +220,7 @@ function difference(world: World): string | undefined {
       "True",
   );
   if (stale) return `VaultConnection ${stale.metadata.namespace}/${stale.metadata.name} is stale`;
-  const objects = [...world.server.all(vaultSecretKind), ...world.server.all(vaultFileKind)].filter(
-    (one) => isServed(world, one),
-  );
+  const objects = world.resources.filter((one) => isServed(world, one));
   for (const object of objects) {
     const expected = expectedOf(world, object, objects);
     const isGated = expected === "anything" || isAwaiting(object);
@@ -241,8 +232,8 @@ function difference(world: World): string | undefined {
 }
 
 /** Reports whether a resource waits for its next window. */
-const waitsForWindow = ({ server }: World): boolean =>
-  [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].some(({ status = {} }) => {
+const waitsForWindow = ({ resources }: World): boolean =>
+  resources.some(({ status = {} }) => {
     const { conditions } = status as { readonly conditions?: [] };
     return findCondition(conditions, "UpdateAvailable")?.reason === "OutsideWindow";
   });

@@ -1,10 +1,5 @@
 import { findCondition } from "../../src/operator/api/conditions.ts";
-import {
-  clusterVaultConnectionKind,
-  vaultConnectionKind,
-  vaultFileKind,
-  vaultSecretKind,
-} from "../../src/operator/api/kinds.ts";
+import { clusterVaultConnectionKind, vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 import { isReason, isStalled } from "../../src/operator/api/reasons.ts";
 import type { KubeObject } from "../../src/operator/kube/resource.ts";
 import { Violation, type World } from "./world.ts";
@@ -26,8 +21,8 @@ export function awaitsFirstTarget(object: KubeObject): boolean {
 }
 
 /** Returns the resources that wait like this and are not Stalled yet. */
-export const waiting = ({ server }: World): readonly KubeObject[] =>
-  [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].filter(
+export const waiting = ({ resources }: World): readonly KubeObject[] =>
+  resources.filter(
     (object) =>
       awaitsFirstTarget(object) &&
       findCondition(statusOf(object).conditions, "Stalled") === undefined,

@@ -56,8 +56,8 @@ export function resolve(
 }
 
 /** Returns the version of an item; 0 if there is none before the first one. */
-function numberOf({ version, leader = "latest" }: Item, latest: number): number {
-  if (version === "previous") return (leader === "latest" ? latest : leader) - 1;
+function numberOf({ version, leader }: Item, latest: number): number {
+  if (version === "previous") return (leader ? numberOf(leader, latest) : latest) - 1;
   return version === "latest" ? latest : version;
 }
 

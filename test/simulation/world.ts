@@ -1,6 +1,11 @@
 import type { Random } from "../../src/lib/random.ts";
 import { ACCEPT_ANNOTATION, CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
-import { NAMESPACES as KUBE_NAMESPACES, SECRETS } from "../../src/operator/kube/resource.ts";
+import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import {
+  type KubeObject,
+  NAMESPACES as KUBE_NAMESPACES,
+  SECRETS,
+} from "../../src/operator/kube/resource.ts";
 import { promiseJobs, VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { ClusterControllers } from "../lab/simulated/api-server/cluster-controllers.ts";
 import { InMemoryApiServer } from "../lab/simulated/api-server/in-memory-api-server.ts";
@@ -151,6 +156,11 @@ export class World {
 
   #dropWatches(user: string): void {
     for (const watch of this.server.watches()) if (watch.client === user) watch.drop();
+  }
+
+  /** The VaultSecrets and VaultFiles. */
+  get resources(): KubeObject[] {
+    return [...this.server.all(vaultSecretKind), ...this.server.all(vaultFileKind)];
   }
 
   /** Greatest error that the wall clock of a replica has had, in milliseconds. */

@@ -1,8 +1,6 @@
 import {
   clusterVaultConnectionKind,
   vaultConnectionKind,
-  vaultFileKind,
-  vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { belongsTo, targetObject } from "../expectations.ts";
@@ -94,14 +92,12 @@ export class BlastLimit {
 
   /** Before the secrets disappear. */
   #vanish({ vault, prefix, spared }: Vanished): void {
-    const { server, vaults, clock } = this.#world;
+    const { resources, vaults, clock } = this.#world;
     const all = new Set<string>();
-    const followed = [...server.all(vaultSecretKind), ...server.all(vaultFileKind)].flatMap(
-      (resource) => {
-        const used = this.#connectionOf(resource, resource["spec"] as Spec);
-        return used?.url === urlOf(vault) ? [{ resource, account: used.email }] : [];
-      },
-    );
+    const followed = resources.flatMap((resource) => {
+      const used = this.#connectionOf(resource, resource["spec"] as Spec);
+      return used?.url === urlOf(vault) ? [{ resource, account: used.email }] : [];
+    });
     const lost = followed.flatMap(({ resource, account }) => {
       const spec = resource["spec"] as Spec;
       const { namespace, name } = resource.metadata;

@@ -1,9 +1,5 @@
 import { findCondition } from "../../../src/operator/api/conditions.ts";
-import {
-  vaultConnectionKind,
-  vaultFileKind,
-  vaultSecretKind,
-} from "../../../src/operator/api/kinds.ts";
+import { vaultConnectionKind } from "../../../src/operator/api/kinds.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { targetObject } from "../expectations.ts";
 import { isServed, isTypeAllowed } from "../reach.ts";
@@ -31,9 +27,9 @@ const PROVEN_MS = 360_000;
  * while nothing is disturbed.
  */
 export function checkExpiries(world: World): void {
-  const { server, clock, quietSince } = world;
+  const { clock, quietSince } = world;
   if (clock.monotonic() - quietSince < LEAVE_MS) return;
-  for (const resource of [...server.all(vaultSecretKind), ...server.all(vaultFileKind)]) {
+  for (const resource of world.resources) {
     const spec = resource["spec"] as Spec;
     if (!isServed(world, resource) || !isTypeAllowed(world, spec)) continue;
     const { immutable = false } = spec.target ?? {};

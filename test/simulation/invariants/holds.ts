@@ -27,7 +27,7 @@ export function checkHold(write: TargetWrite): void {
         // The version before one that is named.
         ({ version, leader }) =>
           version === "previous"
-            ? typeof leader === "number"
+            ? typeof leader?.version === "number"
             : version !== "latest" && origin.versions.has(version),
       );
       const isAccepted = [...origin.versions].some((version) =>

@@ -85,7 +85,7 @@ function checkKeys(
     const sources = world.vaults.originsIn(was[key] ?? "").map((origin) => origin.name);
     if (sources.length === 0 || key in is || !hasSource(output, sources)) continue;
     if (output.absence === "member" && !isMember(write, output)) continue;
-    if (known.some((each) => hasNoPrevious(write, each.spec, output))) continue;
+    if (hasNoPrevious(write, output)) continue;
     const ofSpec = (each: Spec): readonly Output[] =>
       outputsOf(each).filter((other) => other.key === key && hasSource(other, sources));
     if (specs.some((each) => ofSpec(each).length === 0)) continue;
@@ -120,15 +120,8 @@ function checkKeys(
 }
 
 /** Reports whether an optional key would have the version before the first one: there is none. */
-function hasNoPrevious({ versions }: TargetWrite, spec: Spec, { items }: Output): boolean {
-  const previous = items.filter((item) => item.version === "previous" && item.absence !== "never");
-  return itemsOf(spec).some(
-    ({ id, source, version }) =>
-      version !== "previous" &&
-      versions[id] === 1 &&
-      previous.some((item) => item.source === source),
-  );
-}
+const hasNoPrevious = ({ versions }: TargetWrite, { items }: Output): boolean =>
+  items.some(({ leader, absence }) => absence !== "never" && versions[leader?.id ?? ""] === 1);
 
 const isExtracted = ({ id }: Item): boolean => id.startsWith("dataFrom[");
 

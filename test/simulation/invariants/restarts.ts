@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { RESTART_STATE_ANNOTATION } from "../../../src/operator/api/names.ts";
-import { vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
 import {
   parseRestartState,
@@ -74,7 +73,7 @@ export function checkWorkload(world: World, { before, after, user }: Change): vo
  */
 export function outdatedWorkload(world: World): string | undefined {
   const { server } = world;
-  for (const resource of [...server.all(vaultSecretKind), ...server.all(vaultFileKind)]) {
+  for (const resource of world.resources) {
     const { namespace = "" } = resource.metadata;
     if (!world.rights.isServed(namespace)) continue;
     const workloads = Object.values(workloadDescriptor).flatMap((kind) => server.all(kind));

@@ -121,8 +121,8 @@ export interface Item {
   readonly source: string;
   readonly owner: string | undefined;
   readonly version: number | "latest" | "previous";
-  /** The version of the item that a previous version is below. */
-  readonly leader?: number | "latest";
+  /** The item whose version a previous version is below. */
+  readonly leader?: Item | undefined;
   /** A hold keeps the version that the target has. */
   readonly isHeld?: boolean;
   /** Metadata that a rule requires of the source. */
@@ -217,8 +217,7 @@ export function itemsOf(spec: Spec): Item[] {
     if (item.version !== "previous") return item;
     const isLeader = ({ source, owner, version, absence }: Item): boolean =>
       source === item.source && owner === item.owner && version === "latest" && absence !== "found";
-    const leader = items[requested.findIndex(isLeader)]?.version;
-    return { ...item, ...(leader !== undefined && leader !== "previous" && { leader }) };
+    return { ...item, leader: items[requested.findIndex(isLeader)] };
   });
 }
 

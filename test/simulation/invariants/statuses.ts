@@ -81,24 +81,14 @@ function checkStalled(name: string, { conditions }: Status, after: KubeObject): 
 }
 
 /** A previous version is right below the version of another key of its entry (I13). */
-function checkPrevious(
-  world: World,
-  name: string,
-  after: KubeObject,
-  { id, source, version, served }: Pick<Item, "id" | "source" | "version"> & { served: number },
-  { items = [] }: Status,
-): void {
-  const spec = specOf(after);
-  if (version !== "previous" || isGated(world, after) || spec.hold !== undefined) return;
-  const owner = itemsOf(spec).find((item) => item.id === id)?.owner;
-  const leader = itemsOf(spec).find(
-    (item) => item.version === "latest" && item.source === source && item.owner === owner,
-  );
-  const shown = items.find(({ secretKey }) => secretKey === leader?.id)?.version;
-  if (shown !== undefined && shown !== served + 1)
+function checkPrevious(name: string, { id, source, leader }: Item, { items = [] }: Status): void {
+  const shown = (of: string | undefined): number | undefined =>
+    items.find(({ secretKey }) => secretKey === of)?.version;
+  const [served, next] = [shown(id), shown(leader?.id)];
+  if (served !== undefined && next !== undefined && next !== served + 1)
     throw new Violation(
       "I13",
-      `${name} is ready with version ${served} of ${source} before version ${shown}`,
+      `${name} is ready with version ${served} of ${source} before version ${next}`,
     );
 }
 
@@ -116,7 +106,9 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
   const content = isCurrent ? contentOf(object) : undefined;
   const isRendered = spec.target?.template !== undefined;
   const wanted = itemsOf(spec);
-  for (const { key, id, member, source, version, absence, isHeld } of wanted) {
+  const isFree = spec.hold === undefined && !isGated(world, after);
+  for (const one of wanted) {
+    const { key, id, member, source, version, absence, isHeld } = one;
     // A version that lacks a member leaves its key to another item.
     const isShared = wanted.some((other) => other.key === key && other.id !== id);
     if (absence === "member" && isShared) continue;
@@ -140,7 +132,7 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
         "I3",
         `${name} is ready with version ${item.version} of ${source}, not ${item.latest}`,
       );
-    checkPrevious(world, name, after, { id, source, version, served: item.version }, status);
+    if (isFree) checkPrevious(name, one, status);
     if (!content || isRendered) continue;
     const base64 = content[key] ?? "";
     const origin = world.vaults.origin(base64);
