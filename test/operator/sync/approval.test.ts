@@ -1,7 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { OPERATOR_NAMESPACE, SHOP, valuesOf } from "../../lab/simulated/simulated-operator.ts";
+import { OPERATOR_NAMESPACE } from "../../lab/simulated/simulated-operator.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
-import { CONFIG_MAPS, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { CONFIG_MAPS } from "../../../src/operator/kube/resource.ts";
+import {
+  list,
+  mergedValue,
+  removeAtDeadline,
+  update,
+  withAnotherName,
+  withMergedVersion,
+} from "./gated-targets.ts";
 
 const MINUTE = 60_000;
 const updates = { approval: "Required" };
@@ -16,12 +24,6 @@ async function approved(
   return SimulatedWorld.following(names, data, { updates, ...spec });
 }
 
-async function list(scene: SimulatedWorld, db: number, user: number): Promise<string> {
-  scene.vault().lists({ name: "db", version: db }, { name: "user", version: user });
-  await scene.settle();
-  return scene.outcome();
-}
-
 const digest = (scene: SimulatedWorld): string => scene.status().approvalDigest ?? "none";
 
 async function approve(scene: SimulatedWorld, text = digest(scene)): Promise<string> {
@@ -29,8 +31,6 @@ async function approve(scene: SimulatedWorld, text = digest(scene)): Promise<str
   await scene.settle();
   return scene.outcome();
 }
-
-const update = (scene: SimulatedWorld) => scene.condition("UpdateAvailable");
 
 const entry = (secretKey: string, key: string) => ({ secretKey, remoteRef: { key } });
 const OLD = "password=vault db@1 user=vault user@1, Synced";
@@ -104,21 +104,12 @@ describe("a resource with approvals", () => {
 
   test("loses what the vault removes at its deadline", async () => {
     await using scene = await approved();
-    const user = { name: "user", version: 2 };
-    scene.vault().lists({ name: "db", deleteAt: scene.clock.now() + MINUTE }, user);
-    await scene.settle(2 * MINUTE);
-    scene.vault().lists(user);
-    await scene.settle();
+    await removeAtDeadline(scene);
     expect(scene.outcome()).toBe("user=vault user@1, SourceRemoved");
   });
 
   test("has neither names that a rule finds nor the next set of versions without approval", async () => {
-    await using scene = await SimulatedWorld.shop("app-a");
-    const dataFrom = [{ find: { name: { regexp: "^app-" } } }];
-    scene.follow({}, { data: undefined, dataFrom, updates });
-    await scene.settle();
-    scene.vault().lists({ name: "app-a" }, { name: "app-b" });
-    await scene.settle();
+    await using scene = await withAnotherName(updates);
     expect(scene.outcome()).toBe("app-a=vault app-a@1, Synced");
     expect(update(scene)?.message).toContain("app-b → 1");
     expect(await approve(scene)).toBe("app-a=vault app-a@1 app-b=vault app-b@1, Synced");
@@ -148,18 +139,10 @@ describe("a resource with approvals", () => {
   });
 
   test("keeps the keys that it merges into a foreign object", async () => {
-    await using scene = await SimulatedWorld.shop("db");
-    const metadata = { namespace: SHOP, name: "app" };
-    const foreign = { apiVersion: "v1", kind: "Secret", metadata, data: { own: "eA==" } };
-    scene.server.create(SECRETS, foreign);
-    scene.follow({ password: "db" }, { updates, target: { name: "app", creationPolicy: "Merge" } });
-    await scene.settle();
-    scene.vault().lists({ name: "db", version: 2 });
-    await scene.replace();
-    const value = () => valuesOf(scene.target("app"))?.["password"];
-    expect(value()).toBe("vault db@1");
+    await using scene = await withMergedVersion({ updates });
+    expect(mergedValue(scene)).toBe("vault db@1");
     await approve(scene);
-    expect(value()).toBe("vault db@2");
+    expect(mergedValue(scene)).toBe("vault db@2");
   });
 });
 

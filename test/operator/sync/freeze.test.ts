@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { OPERATOR_NAMESPACE, SHOP, valuesOf } from "../../lab/simulated/simulated-operator.ts";
+import { OPERATOR_NAMESPACE, SHOP } from "../../lab/simulated/simulated-operator.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
-import { CONFIG_MAPS, NAMESPACES, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { CONFIG_MAPS, NAMESPACES } from "../../../src/operator/kube/resource.ts";
+import { mergedValue, removeAtDeadline, update, withMergedVersion } from "./gated-targets.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -36,8 +37,6 @@ async function frozen(
   return scene;
 }
 
-const updates = (scene: SimulatedWorld) => scene.condition("UpdateAvailable");
-
 describe("a freeze", () => {
   test("keeps all versions until its end, costs one status, and ends without a list", async () => {
     await using scene = await frozen({ one: "a", other: "b" });
@@ -45,8 +44,8 @@ describe("a freeze", () => {
     scene.vault().lists({ name: "a", version: 2 }, { name: "b", version: 2 });
     await scene.settle();
     expect(scene.outcome()).toBe("one=vault a@1 other=vault b@1, Synced");
-    expect(updates(scene)).toMatchObject({ reason: "Frozen" });
-    expect(updates(scene)?.message).toMatch(
+    expect(update(scene)).toMatchObject({ reason: "Frozen" });
+    expect(update(scene)?.message).toMatch(
       /^newer versions that wait for the end of a freeze until \S+Z \(ConfigMap vaultsync-freeze: holidays\): a 1 → 2, b 1 → 2$/u,
     );
     expect(scene.takeRequests()).toEqual(["update vaultsecrets db"]);
@@ -56,7 +55,7 @@ describe("a freeze", () => {
     await scene.settle(11 * MINUTE);
     expect(scene.outcome()).toBe("one=vault a@2 other=vault b@2, Synced");
     expect(scene.takeRequests()).toEqual(["patch secrets db", "update vaultsecrets db"]);
-    expect(updates(scene)).toBeUndefined();
+    expect(update(scene)).toBeUndefined();
     expect(scene.vault().polls).toBe(0);
   });
 
@@ -85,7 +84,7 @@ describe("a freeze", () => {
     scene.vault().lists({ name: "db", version: 2 });
     await scene.replace();
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
-    expect(updates(scene)?.reason).toBe("Frozen");
+    expect(update(scene)?.reason).toBe("Frozen");
     await scene.replace({ leaderElect: true, shards: 2 });
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
   });
@@ -103,7 +102,7 @@ describe("a freeze", () => {
     scene.vault().lists({ name: "db", version: 2 });
     await scene.replace();
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
-    expect(updates(scene)?.message).toContain("annotation vaultsync.dev/freeze-until");
+    expect(update(scene)?.message).toContain("annotation vaultsync.dev/freeze-until");
     annotate(null);
     await scene.settle();
     expect(scene.outcome()).toBe("password=vault db@2, Synced");
@@ -119,7 +118,7 @@ describe("a freeze", () => {
     await scene.replace();
     await scene.settle(23 * HOUR);
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
-    expect(updates(scene)?.message).toContain(
+    expect(update(scene)?.message).toContain(
       "because it cannot be parsed (ConfigMap vaultsync-freeze: data.until: expected a time",
     );
     expect(scene.log.map(({ message }) => message)).toContain(
@@ -174,11 +173,7 @@ describe("a frozen resource", () => {
 
   test("loses what the vault removes at its deadline", async () => {
     await using scene = await frozen({ password: "db", user: "user" });
-    const user = { name: "user", version: 2 };
-    scene.vault().lists({ name: "db", deleteAt: scene.clock.now() + MINUTE }, user);
-    await scene.settle(2 * MINUTE);
-    scene.vault().lists(user);
-    await scene.settle();
+    await removeAtDeadline(scene);
     expect(scene.outcome()).toBe("user=vault user@1, SourceRemoved");
   });
 
@@ -205,11 +200,11 @@ describe("a frozen resource", () => {
     scene.vault().lists({ name: "db", version: 3 });
     await scene.settle();
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
-    expect(updates(scene)?.reason).toBe("Held");
+    expect(update(scene)?.reason).toBe("Held");
     scene.annotate({ "vaultsync.dev/hold": null });
     await scene.settle();
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
-    expect(updates(scene)?.reason).toBe("Frozen");
+    expect(update(scene)?.reason).toBe("Frozen");
     thaw(scene);
     await scene.settle();
     expect(scene.outcome()).toBe("password=vault db@3, Synced");
@@ -225,7 +220,7 @@ describe("a frozen resource", () => {
     scene.vault().lists({ name: "app-a", version: 2 }, { name: "app-b" }, { name: "more" });
     await scene.settle();
     expect(scene.outcome()).toBe("app-a=vault app-a@1, Synced");
-    expect(updates(scene)?.message).toContain("more → 1, app-a 1 → 2, app-b → 1");
+    expect(update(scene)?.message).toContain("more → 1, app-a 1 → 2, app-b → 1");
     scene.deleteTarget();
     await scene.replace();
     expect(scene.outcome()).toBe("app-a=vault app-a@1, Synced");
@@ -250,7 +245,7 @@ describe("a frozen resource", () => {
     scene.vault().lists({ name: "db", version: 3 });
     await scene.settle();
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
-    expect(updates(scene)?.message).toContain("db → 3");
+    expect(update(scene)?.message).toContain("db → 3");
     thaw(scene);
     await scene.settle();
     expect(scene.outcome()).toBe("password=vault db@3, Synced");
@@ -274,32 +269,19 @@ describe("a frozen resource", () => {
     scene.vault().lists({ name: "db", createdAt: scene.clock.now() });
     await scene.settle();
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
-    expect(updates(scene)?.message).toContain("db 1 → 1 (recreated)");
+    expect(update(scene)?.message).toContain("db 1 → 1 (recreated)");
     thaw(scene);
     await scene.settle();
     expect(scene.outcome()).toBe("password=recreated, Synced");
   });
 
   test("keeps the keys that it merges into a foreign object", async () => {
-    const scene = await SimulatedWorld.shop("db");
-    await using _ = scene;
-    const metadata = { namespace: SHOP, name: "app" };
-    scene.server.create(SECRETS, {
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata,
-      data: { own: "eA==" },
-    });
-    scene.follow(data, { target: { name: "app", creationPolicy: "Merge" } });
-    await scene.settle();
-    freeze(scene, { until: later(scene, HOUR) });
-    await scene.settle();
-    scene.vault().lists({ name: "db", version: 2 });
-    await scene.replace();
-    const value = () => valuesOf(scene.target("app"))?.["password"];
-    expect(value()).toBe("vault db@1");
+    await using scene = await withMergedVersion({}, (one) =>
+      freeze(one, { until: later(one, HOUR) }),
+    );
+    expect(mergedValue(scene)).toBe("vault db@1");
     thaw(scene);
     await scene.settle();
-    expect(value()).toBe("vault db@2");
+    expect(mergedValue(scene)).toBe("vault db@2");
   });
 });

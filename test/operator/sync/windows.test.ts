@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { SHOP, valuesOf } from "../../lab/simulated/simulated-operator.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
-import { SECRETS } from "../../../src/operator/kube/resource.ts";
+import { list, mergedValue, update, withAnotherName, withMergedVersion } from "./gated-targets.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -15,13 +14,6 @@ async function timed(spec: object = {}): Promise<SimulatedWorld> {
   return SimulatedWorld.following(names, both, { updates, ...spec });
 }
 
-async function list(scene: SimulatedWorld, db: number, user: number): Promise<string> {
-  scene.vault().lists({ name: "db", version: db }, { name: "user", version: user });
-  await scene.settle();
-  return scene.outcome();
-}
-
-const update = (scene: SimulatedWorld) => scene.condition("UpdateAvailable");
 const values = (version: number): string =>
   `password=vault db@${version} user=vault user@${version}, Synced`;
 
@@ -95,30 +87,17 @@ describe("a resource with windows", () => {
   });
 
   test("finds no new names outside of a window", async () => {
-    await using scene = await SimulatedWorld.shop("app-a");
-    const dataFrom = [{ find: { name: { regexp: "^app-" } } }];
-    scene.follow({}, { data: undefined, dataFrom, updates });
-    await scene.settle();
-    scene.vault().lists({ name: "app-a" }, { name: "app-b" });
-    await scene.settle();
+    await using scene = await withAnotherName(updates);
     expect(scene.outcome()).toBe("app-a=vault app-a@1, Synced");
     await scene.settle(3 * HOUR);
     expect(scene.outcome()).toBe("app-a=vault app-a@1 app-b=vault app-b@1, Synced");
   });
 
   test("keeps the keys that it merges into a foreign object", async () => {
-    await using scene = await SimulatedWorld.shop("db");
-    const metadata = { namespace: SHOP, name: "app" };
-    const foreign = { apiVersion: "v1", kind: "Secret", metadata, data: { own: "eA==" } };
-    scene.server.create(SECRETS, foreign);
-    scene.follow({ password: "db" }, { updates, target: { name: "app", creationPolicy: "Merge" } });
-    await scene.settle();
-    scene.vault().lists({ name: "db", version: 2 });
-    await scene.replace();
-    const value = () => valuesOf(scene.target("app"))?.["password"];
-    expect(value()).toBe("vault db@1");
+    await using scene = await withMergedVersion({ updates });
+    expect(mergedValue(scene)).toBe("vault db@1");
     await scene.settle(3 * HOUR);
-    expect(value()).toBe("vault db@2");
+    expect(mergedValue(scene)).toBe("vault db@2");
   });
 });
 
