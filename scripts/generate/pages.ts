@@ -10,6 +10,7 @@ import { reasons } from "../../src/operator/api/reasons.ts";
 import { MetricsRegistry, type MetricDefinition } from "../../src/telemetry/metrics-registry.ts";
 import { apiServerMetrics, operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
 import { VaultMetrics } from "../../src/vault/server/metrics.ts";
+import { NO_SAMPLES } from "../../test/lab/monitoring/no-samples.ts";
 
 const isClient = ({ name }: MetricDefinition): boolean => name.startsWith("vaultsync_client_");
 
@@ -31,14 +32,7 @@ function metricsTable(definitions: readonly MetricDefinition[]): string {
  */
 function metricsTables(): Record<string, string> {
   const registry = new MetricsRegistry();
-  operatorMetrics(registry, () => ({
-    connections: [],
-    queues: [],
-    resources: [],
-    conditions: [],
-    shards: { configured: 1, led: 0 },
-    namespaces: new Map(),
-  }));
+  operatorMetrics(registry, () => NO_SAMPLES);
   const apiServer = new MetricsRegistry();
   apiServerMetrics(apiServer);
   return {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { packageVersion } from "../lib/package-version.ts";
 import { MetricsRegistry } from "./metrics-registry.ts";
 import { operatorMetrics, type ConnectionSample, type ResourceSample } from "./operator-metrics.ts";
+import { NO_SAMPLES } from "../../test/lab/monitoring/no-samples.ts";
 
 const sample: ConnectionSample = {
   connection: "shop/vault",
@@ -11,15 +12,6 @@ const sample: ConnectionSample = {
   tokenExpiresAt: undefined,
   tokenLifetimeMs: undefined,
   circuitBreakerOpen: true,
-};
-
-const nothing = {
-  connections: [],
-  queues: [],
-  resources: [],
-  conditions: [],
-  shards: { configured: 1, led: 0 },
-  namespaces: new Map(),
 };
 
 async function samplesOf(registry: MetricsRegistry): Promise<string[]> {
@@ -39,7 +31,7 @@ test("a connection has series until it is deleted, and none for what is unknown"
       tokenLifetimeMs: 60_000,
     },
   ];
-  operatorMetrics(registry, () => ({ ...nothing, connections }));
+  operatorMetrics(registry, () => ({ ...NO_SAMPLES, connections }));
   expect(await samplesOf(registry)).toEqual([
     "vaultsync_connections 2",
     'vaultsync_connection_last_success_timestamp_seconds{connection="shop/vault"} 1800000000.5',
@@ -75,7 +67,7 @@ test("each namespace has series of its resources by state, and of their conditio
     { kind: "ClusterVaultConnection", namespace: "", ready: "true", reason: "Synced", count: 1 },
   ];
   const conditions = [{ ...shop, condition: "ExpiringSoon", count: 2 }];
-  operatorMetrics(registry, () => ({ ...nothing, resources, conditions }));
+  operatorMetrics(registry, () => ({ ...NO_SAMPLES, resources, conditions }));
   const lines = async (): Promise<string[]> =>
     (await registry.text()).split("\n").filter((line) => line.startsWith("vaultsync_namespace_r"));
   const ofShop = 'resource_namespace="shop",kind="VaultSecret"';
@@ -94,7 +86,7 @@ test("each namespace has series of its resources by state, and of their conditio
 
 test("the version of the operator is a metric, and failed restarts begin with zero", async () => {
   const registry = new MetricsRegistry();
-  operatorMetrics(registry, () => nothing);
+  operatorMetrics(registry, () => NO_SAMPLES);
   const text = await registry.text();
   expect(text).toContain(`vaultsync_build_info{version="${packageVersion()}"} 1`);
   expect(text).toContain('vaultsync_restarts_total{kind="StatefulSet",outcome="failed"} 0');
@@ -107,7 +99,7 @@ test("resources are counted by kind and condition", async () => {
     { ...shop, ready: "true", reason: "Synced", count: 4 },
     { ...shop, namespace: "billing", ready: "true", reason: "Synced", count: 3 },
   ];
-  operatorMetrics(registry, () => ({ ...nothing, resources }));
+  operatorMetrics(registry, () => ({ ...NO_SAMPLES, resources }));
   const lines = async () =>
     (await registry.text()).split("\n").filter((line) => line.startsWith("vaultsync_resources{"));
   expect(await lines()).toEqual([
@@ -123,7 +115,7 @@ test("resources are counted by kind and condition", async () => {
 test("a work queue shows its depth, the age of its oldest key and its retries", async () => {
   const registry = new MetricsRegistry();
   const queues = [{ controller: "sync", depth: 2, oldestAgeMs: 1_500, retrying: 1 }];
-  operatorMetrics(registry, () => ({ ...nothing, queues }));
+  operatorMetrics(registry, () => ({ ...NO_SAMPLES, queues }));
   expect(await samplesOf(registry)).toEqual([
     'vaultsync_workqueue_depth{controller="sync"} 2',
     'vaultsync_workqueue_oldest_age_seconds{controller="sync"} 1.5',
@@ -136,7 +128,7 @@ test("conditions are counted by kind, and shards as configured and led", async (
   const registry = new MetricsRegistry();
   const conditions = [{ ...shop, condition: "Stale", count: 2 }];
   operatorMetrics(registry, () => ({
-    ...nothing,
+    ...NO_SAMPLES,
     conditions,
     shards: { configured: 4, led: 3 },
     namespaces: new Map(),

@@ -11,15 +11,7 @@ import { operationPath, sessionOperationPath } from "../../src/protocol/operatio
 import { apiServerMetrics, operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
 import { MetricsRegistry, type MetricDefinition } from "../../src/telemetry/metrics-registry.ts";
 import { VaultMetrics } from "../../src/vault/server/metrics.ts";
-
-const nothing = {
-  connections: [],
-  queues: [],
-  resources: [],
-  conditions: [],
-  shards: { configured: 1, led: 0 },
-  namespaces: new Map(),
-};
+import { NO_SAMPLES } from "../lab/monitoring/no-samples.ts";
 
 function processMetrics(): Promise<string> {
   const registry = new MetricsRegistry();
@@ -30,7 +22,7 @@ function processMetrics(): Promise<string> {
 function definitionsOf(part: Part): readonly MetricDefinition[] {
   if (part === "vault") return new VaultMetrics().registry.definitions;
   const registry = new MetricsRegistry();
-  operatorMetrics(registry, () => nothing);
+  operatorMetrics(registry, () => NO_SAMPLES);
   apiServerMetrics(registry);
   return registry.definitions;
 }
