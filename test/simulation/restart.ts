@@ -124,7 +124,7 @@ const IGNORED = ["token", "loginPausedUntil", "rejectedCredentials", "secrets", 
  * Returns a status without what a restart may change. A restart logs in again: a connection is not
  * ready in between. A pause of logins remains in the status when it is over. The absence of a
  * source is proven again: until then nothing is stalled. The numbers of secrets and files come from
- * the last write.
+ * the last write. A restart lists pods sooner than the pause between two lists would have ended.
  */
 function comparable(object: KubeObject): unknown {
   const { kind, status = {} } = object;
@@ -140,7 +140,9 @@ function comparable(object: KubeObject): unknown {
     // Each process waits five minutes for a first target.
     const isWaiting = awaitsFirstTarget(object);
     const shown = conditions.filter(
-      ({ type }) => type !== "Stale" && !(isWaiting && ["Stalled", "Reconciling"].includes(type)),
+      ({ type }) =>
+        !["Stale", "Converged"].includes(type) &&
+        !(isWaiting && ["Stalled", "Reconciling"].includes(type)),
     );
     return {
       ...(status as object),

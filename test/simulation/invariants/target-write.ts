@@ -1,4 +1,5 @@
 import {
+  ADOPT_ANNOTATION,
   MERGE_DOMAIN,
   OWNER_ANNOTATION,
   SOURCES_ANNOTATION,
@@ -107,6 +108,14 @@ export function mergedInto(object: KubeObject | undefined): ReadonlyMap<string, 
   return new Map(all);
 }
 
+/** Returns the resource that a write takes from those that keys are handed over to. */
+function takerOf(before: KubeObject, after: KubeObject): string | undefined {
+  const [was = [], is = []] = [before, after].map(({ metadata }) =>
+    metadata.annotations?.[ADOPT_ANNOTATION]?.split(",").map((name) => name.trim()),
+  );
+  return was.find((name) => !is.includes(name));
+}
+
 /**
  * Returns the resources that a write may merge for; none if the write changes a target as a whole.
  * A repair of labels may be of any resource that has merged keys into the object.
@@ -130,6 +139,8 @@ export function mergingOwners(
     /^Vault(?:Secret|File)\//u.test(ownerOf(object) ?? ""),
   );
   if (isTarget) return [];
+  const taker = takerOf(before, after);
+  if (taker !== undefined) return [taker];
   // A repair of what another writer changed does not change the annotation.
   const [had, has] = [contentOf(before), contentOf(after)];
   const repaired = [...is].find(([, { keys }]) => keys.some((key) => had[key] !== has[key]));
