@@ -11,7 +11,7 @@ import { NAMESPACES, SILENCE_MS, Violation, type World } from "./world.ts";
 import { belongsTo, type Expected, expectedOf, targetObject } from "./expectations.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
 import { leftBehind } from "./invariants/left-behind.ts";
-import { needsApproval, type Spec } from "./invariants/spec-items.ts";
+import { itemsOf, needsApproval, type Spec } from "./invariants/spec-items.ts";
 import { outdatedWorkload } from "./invariants/restarts.ts";
 import { type Content, contentOf } from "./invariants/target-write.ts";
 import { checkFirstTargets, lackingCredentials, waiting } from "./first-targets.ts";
@@ -68,7 +68,7 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   const pauses = writesOfPauses(world);
   const waits = [...waiting(world), ...lackingCredentials(world)];
   const conflicts =
-    unseenConflicts(world) + unseenChanges(world) + windowsOfImmutables(world) * 2 + waits.length;
+    unseenConflicts(world) + unseenChanges(world) + windowsInVain(world) * 2 + waits.length;
   const quietMs = world.seed % QUIET_MS.seedsPerLong === 1 ? QUIET_MS.long : QUIET_MS.usual;
   await world.advance(quietMs);
   checkExpiries(world);
@@ -102,7 +102,7 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
       outdatedWorkload(world) ??
       (waited < WINDOW_MS && waitsForWindow(world) ? "a window has not opened" : undefined) ??
       (world.freezes.isHolding ? "a freeze has not ended" : undefined) ??
-      (rules.writes > writes + windowsOfImmutables(world)
+      (rules.writes > writes + windowsInVain(world)
         ? `${rules.writes - writes} more writes`
         : undefined);
     if (wrong !== undefined && waited >= LIMIT_MS) throw new Violation("I5", wrong);
@@ -157,13 +157,16 @@ function readsOfConflicts({ resources, replicas }: World, quietMs: number): numb
 
 /**
  * Returns the most writes at the beginning or the end of a window of resources whose targets cannot
- * be changed: a status and its event, because they cannot follow within the window.
+ * be changed, or whose rules the next version may not fit: a status and its event, because they
+ * cannot follow within the window.
  */
-const windowsOfImmutables = ({ resources }: World): number =>
+const windowsInVain = ({ resources }: World): number =>
   2 *
   resources.filter(({ spec }) => {
     const { updates: { windows = [] } = {}, target } = spec as Spec;
-    return windows.length > 0 && target?.immutable === true;
+    const hasRules =
+      target?.validate !== undefined || itemsOf(spec as Spec).some(({ rules }) => rules);
+    return windows.length > 0 && (target?.immutable === true || hasRules);
   }).length;
 
 /** Reports whether an object of a resource has lost the label. */
@@ -223,7 +226,9 @@ function difference(world: World): string | undefined {
   const objects = world.resources.filter((one) => isServed(world, one));
   for (const object of objects) {
     const expected = expectedOf(world, object, objects);
-    const isGated = expected === "anything" || isAwaiting(object);
+    // Between windows, a version that a target cannot follow within one only waits.
+    const isClosed = expected !== "anything" && !expected.ready && isOutsideWindow(object);
+    const isGated = expected === "anything" || isClosed || isAwaiting(object);
     const wrong = isGated ? undefined : differenceOf(world, object, expected);
     if (wrong !== undefined)
       return `${object.kind} ${object.metadata.namespace}/${object.metadata.name}: ${wrong}`;
@@ -231,12 +236,13 @@ function difference(world: World): string | undefined {
   return leftBehind(world, objects);
 }
 
+function isOutsideWindow({ status = {} }: KubeObject): boolean {
+  const { conditions } = status as { readonly conditions?: [] };
+  return findCondition(conditions, "UpdateAvailable")?.reason === "OutsideWindow";
+}
+
 /** Reports whether a resource waits for its next window. */
-const waitsForWindow = ({ resources }: World): boolean =>
-  resources.some(({ status = {} }) => {
-    const { conditions } = status as { readonly conditions?: [] };
-    return findCondition(conditions, "UpdateAvailable")?.reason === "OutsideWindow";
-  });
+const waitsForWindow = ({ resources }: World): boolean => resources.some(isOutsideWindow);
 
 interface Approvable {
   readonly approvalDigest?: string;
