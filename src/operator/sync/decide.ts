@@ -110,7 +110,10 @@ const NOTHING: ReadonlyMap<string, SyncedKey> = new Map();
 const syncedOf = (target: TargetState): ReadonlyMap<string, SyncedKey> =>
   target.state === "owned" ? target.synced : NOTHING;
 
-/** Returns the sources that are gone and whose bytes, as far as known, are to leave the target. */
+/**
+ * Returns the sources that are gone and whose bytes, as far as known, are to leave the target,
+ * whatever becomes of other sources.
+ */
 export function droppedFrom(
   resolutions: readonly Resolution[],
   target: TargetState,
@@ -118,7 +121,10 @@ export function droppedFrom(
   if (!isOwn(target)) return [];
   return resolutions.filter(
     (one) =>
-      isDropped(one) && target.synced.has(one.item.id) && !("isAbsent" in one && one.isAbsent),
+      isDropped(one) &&
+      target.synced.has(one.item.id) &&
+      !("isBelowFirst" in one) &&
+      !("isAbsent" in one && one.isAbsent),
   );
 }
 

@@ -163,6 +163,8 @@ export type Resolution =
       readonly isAbsent?: boolean;
       /** The target has bytes of another vault, whose deletion is awaited. */
       readonly isOfOtherVault?: boolean | undefined;
+      /** There is no previous version: the key leaves when the one of the latest version follows. */
+      readonly isBelowFirst?: true;
     }
   /**
    * Listed, but only from owners whom neither the connection nor the item names. `deleteAt`:

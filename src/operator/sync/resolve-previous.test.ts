@@ -70,8 +70,9 @@ describe("the previous version", () => {
   test("is missing before the first version: without its key if it is optional", () => {
     expect(previous(found(latest, 1))).toMatchObject({ state: "no-version", version: 1 });
     const missing = { state: "missing", item: optional, deletion: "due" };
-    expect(previous(found(latest, 1), optional)).toEqual({ ...missing, isAbsent: false });
-    expect(previous(found(latest, 1), optional, {}, false)).toEqual({ ...missing, isAbsent: true });
+    const absent = { ...missing, isBelowFirst: true };
+    expect(previous(found(latest, 1), optional)).toEqual({ ...absent, isAbsent: false });
+    expect(previous(found(latest, 1), optional, {}, false)).toEqual({ ...absent, isAbsent: true });
   });
 
   test("stays with the bytes of an entry that was recreated while a gate holds it", () => {

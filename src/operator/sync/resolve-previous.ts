@@ -46,6 +46,6 @@ function follow(own: Resolution, leader: Resolution, hasBytes: boolean): Resolut
   const previous = leader.isRecreated === true ? undefined : versionBelow(candidate, version);
   if (previous !== undefined) return { state: "found", item, candidate, version: previous };
   return item.isOptional === true
-    ? { state: "missing", item, deletion: "due", isAbsent: !hasBytes }
+    ? { state: "missing", item, deletion: "due", isAbsent: !hasBytes, isBelowFirst: true }
     : { state: "no-version", item, candidate, version };
 }

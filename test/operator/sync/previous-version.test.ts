@@ -98,6 +98,17 @@ describe("a key with the previous version", () => {
     expect(world.outcome()).toBe("new=vault db@1, Synced");
   });
 
+  test("stays while the first version cannot be read that the other key is to follow", async () => {
+    await using world = await following(5, isOptional);
+    world.vault().unreadable.add("db");
+    world.annotate({ [ACCEPT_ANNOTATION]: "db@1" });
+    await write(world, 1);
+    expect(world.outcome()).toMatch(/^new=vault db@5 old=vault db@4, /u);
+    world.vault().unreadable.clear();
+    await world.settle(60_000);
+    expect(world.outcome()).toBe("new=vault db@1, Synced");
+  });
+
   test("stays when the secret disappears", async () => {
     await using world = await following(3, isOptional);
     world.vault().lists({ name: "other" });

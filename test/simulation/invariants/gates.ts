@@ -59,8 +59,12 @@ function changeOf(
   if (before === now) return undefined;
   const items = specs.flatMap(outputsOf).filter((output) => output.key === key);
   const inputs = items.flatMap((output) => output.items);
+  // The version before comes with the first value of the latest one.
+  const isNew = ({ leader }: Item): boolean => leader !== undefined && !(leader.key in was);
   if (before === undefined)
-    return inputs.length > 0 && inputs.every(isAdded) ? `got the new key ${key}` : undefined;
+    return inputs.length > 0 && inputs.every((item) => isAdded(item) && !isNew(item))
+      ? `got the new key ${key}`
+      : undefined;
   const accepted = world.acceptedBy(namespace, owner);
   const had = world.vaults.originsIn(before);
   for (const origin of world.vaults.originsIn(now)) {
