@@ -9,6 +9,7 @@ import { findCondition } from "../../src/operator/api/conditions.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { converge } from "./convergence.ts";
+import type { Spec } from "./invariants/spec-items.ts";
 import { awaitsFirstTarget } from "./first-targets.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
 import type { WriteRules } from "./write-rules.ts";
@@ -62,13 +63,26 @@ const hasAmbiguousNames = ({ server }: World): boolean =>
 const withoutNumber = (state = ""): string =>
   state.replaceAll(/\d+ referenced names|confirm-removals=\d+/gu, "");
 
+/** Reports whether the removals of the connection of a resource are held. */
+function isOfHeld({ server }: World, { spec, metadata: { namespace } }: KubeObject): boolean {
+  const { connectionRef } = spec as Spec;
+  const { kind, name } = connectionRef;
+  const connection =
+    kind === undefined
+      ? server.find(vaultConnectionKind, { namespace, name })
+      : server.find(clusterVaultConnectionKind, { name });
+  const { conditions } = (connection?.["status"] ?? {}) as { readonly conditions?: [] };
+  return findCondition(conditions, "RemovalsHeld") !== undefined;
+}
+
 /**
  * Reports whether no target has bytes of a source that is gone: a user took away those that removals
  * are held for, and the next process does not know of them.
  */
-const holdsNothing = ({ server }: World): boolean =>
+const holdsNothing = (world: World): boolean =>
   [vaultSecretKind, vaultFileKind]
-    .flatMap((kind) => server.all(kind))
+    .flatMap((kind) => world.server.all(kind))
+    .filter((object) => isOfHeld(world, object))
     .every(({ status = {} }) => {
       const { items = [] } = status as {
         readonly items?: readonly { readonly version?: number; readonly latest?: number }[];
@@ -80,7 +94,7 @@ const holdsNothing = ({ server }: World): boolean =>
 const withoutHold = (state = ""): string =>
   state
     .replaceAll(/,\{"type":"RemovalsHeld"[^}]*\}/gu, "")
-    .replaceAll(/the \w+ \S+ is not created without it, because too many names[^"]*/gu, "")
+    .replaceAll(/the \w+ \S+ is not created without it, because too many names[^";]*/gu, "")
     .replaceAll("its key is removed (whenMissing: Delete)", "");
 
 /** Returns every target, and what every resource reports. */

@@ -110,6 +110,10 @@ export function showsServed(
   return !isShown && itemsOmitted !== undefined;
 }
 
+/** Reports whether a status shows bytes of this source that the list lacked when it was written. */
+export const showsMissing = ({ items = [] }: SyncStatus, source: string): boolean =>
+  items.some((item) => sourceOf(item) === source && item.latest === undefined && isInTarget(item));
+
 /** Reports whether a status shows bytes of this source in the target. */
 export const showsBytes = ({ items = [] }: SyncStatus, source: string): boolean =>
   items.some((item) => sourceOf(item) === source && isInTarget(item));

@@ -67,6 +67,8 @@ export class RemovalsConnection {
   heldByOthers = 0;
   listedSoon = 0;
   readonly #vault: RemovalsVault;
+  /** Names that an earlier process has seen missing. */
+  readonly missing = new Set<string>();
   /** Owners of a listed secret; one unless given. */
   readonly owners = new Map<string, readonly string[]>();
   /** Entries whose bytes targets have while others of their names are listed: `<name> <owner>`. */
@@ -101,6 +103,7 @@ export class RemovalsConnection {
           owner === undefined
             ? this.served.has(`${kind} ${name}`)
             : this.fed.has(`${name} ${owner}`),
+        wasMissing: (_, name) => this.missing.has(name),
         hasBytes: (kind, name) => this.bytes.has(`${kind} ${name}`),
         removesBytes: (kind, name, isDue) =>
           this.bytes.has(`${kind} ${name}`) && this.#removes(name, isDue),

@@ -30,6 +30,7 @@ export const testRemovalFacts: RemovalFacts = {
   hasReferences: () => true,
   rulesOf: () => [],
   wasServed: () => false,
+  wasMissing: () => false,
   hasBytes: () => false,
   removesBytes: () => false,
   ownersOf: () => [],

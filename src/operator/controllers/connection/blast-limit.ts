@@ -77,13 +77,15 @@ export class BlastLimit {
 
   /**
    * Starts a hold of one connection, or of all, if too much disappeared with what the last list of
-   * `member` lacks.
+   * `member` lacks. `isResumed`: an earlier process has seen that. Nothing says what else
+   * disappeared with it: all that is missing counts.
    */
-  check(member: BlastMember): void {
+  check(member: BlastMember, isResumed = false): void {
     this.#listing = member;
+    const lossesOf = (each: BlastMember): Losses => (isResumed ? each.missing() : each.losses());
     if (member.losses().lostNames > 0) {
-      if (exceeds([member.losses()])) member.hold();
-      if (exceeds(this.#all((each) => each.losses()))) this.#hold();
+      if (exceeds([lossesOf(member)])) member.hold();
+      if (exceeds(this.#all(lossesOf))) this.#hold();
     }
     this.#listing = undefined;
   }

@@ -30,6 +30,11 @@ export interface RemovalFacts {
    * before this connection was opened.
    */
   wasServed(kind: EntryKind, name: string, selection?: Selection): boolean;
+  /**
+   * Reports whether a resource shows bytes of this entry that were not listed any more: an earlier
+   * process has seen that the entry disappeared.
+   */
+  wasMissing(kind: EntryKind, name: string, selection?: Selection): boolean;
   /** Reports whether a target has bytes of this entry, whenever it was listed. */
   hasBytes(kind: EntryKind, name: string, selection?: Selection): boolean;
   /**

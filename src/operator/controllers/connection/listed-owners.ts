@@ -1,5 +1,5 @@
 import { mayHaveOwner } from "../../api/received-secrets.ts";
-import type { EntryKind, Snapshot } from "../../vault-client/connection.ts";
+import type { EntryKind, SecretRecord, Snapshot } from "../../vault-client/connection.ts";
 import type { RemovalFacts } from "./connection-users.ts";
 
 interface Known {
@@ -7,7 +7,9 @@ interface Known {
   readonly before: Snapshot | undefined;
   /** Email address of the account of the connection. */
   readonly account: string;
-  readonly facts: Pick<RemovalFacts, "ownersOf">;
+  readonly facts: Pick<RemovalFacts, "ownersOf" | "deadlineOf" | "isReferenced">;
+  /** The `connectionId`. */
+  readonly id: string;
 }
 
 const ownersIn = (snapshot: Snapshot | undefined, name: string): readonly string[] =>
@@ -36,4 +38,23 @@ export function ownersOf(
   const isNew = before.length === 0 && now.length > 0 && !isListedOf(snapshot, name, account);
   const further = isNew ? [...facts.ownersOf(name)].map((owner) => owner || account) : [];
   return new Set([...before, ...now, ...further]);
+}
+
+/**
+ * Reports whether the vault had announced the removal of a secret, of this owner if one is given,
+ * that a list lacks.
+ */
+export function wasAnnounced(
+  name: string,
+  { listedAt }: Snapshot,
+  { before, facts, id }: Known,
+  owner?: string,
+): boolean {
+  const records = before?.secrets(name);
+  if (records === undefined) return (facts.deadlineOf("secret", name, id) ?? Infinity) <= listedAt;
+  const isUsed = (record: SecretRecord): boolean =>
+    owner === undefined
+      ? records.length === 1 || facts.isReferenced("secret", name, { owner: record.owner })
+      : record.owner === owner;
+  return records.some((one) => (one.deleteAt ?? Infinity) <= listedAt && isUsed(one));
 }

@@ -211,6 +211,25 @@ describe("the blast limit of one connection", () => {
     },
   );
 
+  test.each([
+    [5, 12, 1],
+    [4, 12, 0],
+    [5, 30, 0],
+  ])(
+    "counts what is missing with what a process saw before: %d missing, %d listed, %d held",
+    (missing, listed, held) => {
+      const one = alone();
+      for (const name of names(missing)) {
+        one.bytes.add(`secret ${name}`);
+        one.retained.add(name);
+      }
+      one.served.add("secret n0");
+      one.missing.add("n0");
+      one.retained.delete("n0");
+      expect(one.list(names(listed, missing), names(missing))).toBe(held);
+    },
+  );
+
   test("holds nothing whose bytes no target has when a policy changes", () => {
     const { one, list } = methodsOf(alone());
     for (const name of names(7)) one.retained.add(name);

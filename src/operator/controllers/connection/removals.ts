@@ -1,13 +1,12 @@
 import type {
   EntryKind,
   ListProgress,
-  SecretRecord,
   Snapshot,
   SnapshotChange,
 } from "../../vault-client/connection.ts";
 import { isPattern } from "../../vault-client/pattern.ts";
 import type { BlastLimit, BlastLimits, BlastMember, Losses } from "./blast-limit.ts";
-import { hasName, isListedOf, ownersOf } from "./listed-owners.ts";
+import { hasName, isListedOf, ownersOf, wasAnnounced } from "./listed-owners.ts";
 import type { Absence, ListedNames } from "./listed-names.ts";
 import type { MetadataRule, RemovalFacts, Selection } from "./connection-users.ts";
 import { isProof, provenFrom, untilOwnProof } from "./removal-proof.ts";
@@ -99,7 +98,7 @@ export class Removals implements BlastMember, Disposable {
     const first = [...this.#unlisted].filter((kind) => snapshot.progress(kind) !== undefined);
     for (const kind of first) this.#unlisted.delete(kind);
     if (wasHeld || first.length > 0) this.hold();
-    this.#limit.check(this);
+    this.#limit.check(this, this.#isResumed(snapshot));
     for (const names of this.#names.all()) names.keep(this.#removes(names));
     this.#before = snapshot;
   }
@@ -204,6 +203,22 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
+   * Reports whether a first list lacks names whose keys an earlier process was about to remove, or
+   * held: it may have ended before the status of the connection showed the hold.
+   */
+  #isResumed(snapshot: Snapshot): boolean {
+    const isFirst = (kind: EntryKind): boolean =>
+      snapshot.progress(kind) !== undefined && this.#before?.progress(kind) === undefined;
+    const { facts } = this.#options;
+    return this.#names
+      .all()
+      .some(
+        ({ kind, selection, gone }) =>
+          isFirst(kind) && [...gone].some((name) => facts.wasMissing(kind, name, selection)),
+      );
+  }
+
+  /**
    * Decides again which of the names that disappeared are held: a policy may remove keys that it
    * kept before, of many names together.
    */
@@ -237,17 +252,18 @@ export class Removals implements BlastMember, Disposable {
 
   #observe(kind: EntryKind, snapshot: Snapshot, changed: ReadonlySet<string>): void {
     const { facts } = this.#options;
+    const before = this.#before;
     const isListed = (name: string): boolean => hasName(snapshot, kind, name);
     const progress = snapshot.progress(kind);
     if (progress === undefined) return;
     const unannounced = { list: progress.lists, at: progress.at, isDue: false };
     const absenceOf = (name: string) => (): Absence => ({
       ...unannounced,
-      isDue: this.#isDue(kind, name, snapshot),
+      isDue: kind === "secret" && wasAnnounced(name, snapshot, { ...this.#options, before }),
     });
     const claimed = new Map<string, ReadonlySet<string>>();
     const wasFound = (rule: MetadataRule, name: string): boolean => {
-      if (this.#before?.progress(kind) !== undefined) return rule.finds(this.#before);
+      if (before?.progress(kind) !== undefined) return rule.finds(before);
       const names = claimed.get(rule.id) ?? facts.claimedBy(kind, rule.id);
       claimed.set(rule.id, names);
       return names.has(name);
@@ -299,7 +315,10 @@ export class Removals implements BlastMember, Disposable {
         names.takeOver(name, this.#names.ofKind("secret"));
         names.missed(
           name,
-          () => ({ ...unannounced, isDue: this.#isDue("secret", name, snapshot, owner) }),
+          () => ({
+            ...unannounced,
+            isDue: wasAnnounced(name, snapshot, { ...this.#options, before }, owner),
+          }),
           servedOf({ owner }),
         );
       }
@@ -310,22 +329,6 @@ export class Removals implements BlastMember, Disposable {
           this.#names.of("secret", selection).missed(name, () => unannounced, servedOf(selection));
       }
     }
-  }
-
-  /**
-   * Reports whether the vault had announced the removal of an entry, of this owner if one is given,
-   * that a list lacks.
-   */
-  #isDue(kind: EntryKind, name: string, { listedAt }: Snapshot, owner?: string): boolean {
-    if (kind === "file") return false;
-    const { facts, id } = this.#options;
-    const records = this.#before?.secrets(name);
-    if (records === undefined) return (facts.deadlineOf(kind, name, id) ?? Infinity) <= listedAt;
-    const isUsed = (record: SecretRecord): boolean =>
-      owner === undefined
-        ? records.length === 1 || facts.isReferenced(kind, name, { owner: record.owner })
-        : record.owner === owner;
-    return records.some((one) => (one.deleteAt ?? Infinity) <= listedAt && isUsed(one));
   }
 
   /**

@@ -8,6 +8,7 @@ import {
   reportedFinds,
   reportedOwners,
   showsBytes,
+  showsMissing,
   showsServed,
 } from "../../sync/sync-status.ts";
 import { entryIds } from "../../sync/target.ts";
@@ -133,6 +134,8 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
       users(kind, name, selection).some(({ resource, status, claimed }) =>
         showsServed(resource, status, name, () => claimed.has(name)),
       ),
+    wasMissing: (kind, name, selection) =>
+      users(kind, name, selection).some(({ status }) => showsMissing(status, name)),
     hasBytes: (kind, name, selection) =>
       users(kind, name, selection).some((shown) => hasBytes(shown, name)),
     ownersOf: (name) => users("secret", name).flatMap(({ status }) => reportedOwners(status, name)),
