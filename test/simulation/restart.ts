@@ -9,7 +9,7 @@ import { findCondition } from "../../src/operator/api/conditions.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { converge } from "./convergence.ts";
-import type { Spec } from "./invariants/spec-items.ts";
+import { itemsOf, type Spec } from "./invariants/spec-items.ts";
 import { awaitsFirstTarget } from "./first-targets.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
 import type { WriteRules } from "./write-rules.ts";
@@ -75,6 +75,31 @@ function isOfHeld({ server }: World, { spec, metadata: { namespace } }: KubeObje
   return findCondition(conditions, "RemovalsHeld") !== undefined;
 }
 
+interface ItemStatus {
+  readonly secretKey?: string;
+  readonly key?: string;
+  readonly version?: number;
+  readonly latest?: number;
+  readonly deleteAt?: string;
+}
+
+/** Reports whether a target has bytes of a source that is gone, and that its policy removes. */
+function hasHeldBytes({ clock }: World, { spec, status = {} }: KubeObject): boolean {
+  const { items = [] } = status as { readonly items?: readonly ItemStatus[] };
+  const { target: { whenMissing = "Retain" } = {} } = spec as Spec;
+  const kept = new Set(
+    itemsOf(spec as Spec).flatMap(({ id, absence }) => (absence === "optional" ? [] : [id])),
+  );
+  return items.some(
+    ({ secretKey, key = "", version, latest, deleteAt = "" }) =>
+      version !== undefined &&
+      latest === undefined &&
+      (whenMissing === "Delete" ||
+        !kept.has(secretKey ?? key) ||
+        Date.parse(deleteAt) <= clock.now()),
+  );
+}
+
 /**
  * Reports whether no target has bytes of a source that is gone: a user took away those that removals
  * are held for, and the next process does not know of them.
@@ -82,13 +107,7 @@ function isOfHeld({ server }: World, { spec, metadata: { namespace } }: KubeObje
 const holdsNothing = (world: World): boolean =>
   [vaultSecretKind, vaultFileKind]
     .flatMap((kind) => world.server.all(kind))
-    .filter((object) => isOfHeld(world, object))
-    .every(({ status = {} }) => {
-      const { items = [] } = status as {
-        readonly items?: readonly { readonly version?: number; readonly latest?: number }[];
-      };
-      return items.every(({ version, latest }) => version === undefined || latest !== undefined);
-    });
+    .every((object) => !isOfHeld(world, object) || !hasHeldBytes(world, object));
 
 /** Returns a state without a hold of removals, and what resources without a target make of it. */
 const withoutHold = (state = ""): string =>
