@@ -47,7 +47,7 @@ async function objects() {
 test("Flux and Argo CD neither prune nor delete what protects the targets", async () => {
   const found = await objects();
   // Five CRDs, five policies with their bindings, two namespaces and three roles of users.
-  expect(found).toHaveLength(20);
+  expect(found).toHaveLength(23);
   const unprotected = found.filter(
     ({ annotations }) =>
       annotations["kustomize.toolkit.fluxcd.io/prune"] !== "disabled" ||

@@ -8,7 +8,7 @@ import {
 } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
-import { readStatus, type SyncStatus } from "../../src/operator/sync/sync-status.ts";
+import { readStatus, type SyncStatus } from "../../src/operator/sync/stored-status.ts";
 
 const MINUTE = 60_000;
 const ref = { namespace: "shop", name: "db" };

@@ -85,6 +85,7 @@ export const specFeatures: Readonly<Record<string, ForCommand>> = {
   "whenRemoved: Retain": field("target.whenRemoved=Retain"),
   "whenMissing: Delete": field("target.whenMissing=Delete"),
   refreshInterval: field("refreshInterval"),
+  expiryNotice: field("expiryNotice"),
   "approval: Required": field("updates.approval=Required"),
   windows: field("updates.windows[]"),
   template: field("target.template"),

@@ -54,15 +54,17 @@ export class SpecMaker {
       name: below(0.8) ? "main" : "other",
     };
     const refreshInterval = this.#has("refreshInterval")
-      ? { refreshInterval: this.#draw.pick(["5s", "45s", "3m"]) }
+      ? this.#draw.pick([
+          { refreshInterval: "5s" },
+          { refreshInterval: "45s", expiryNotice: "1d" },
+          { refreshInterval: "3m", expiryNotice: "9000d" },
+        ])
       : {};
-    const updates = this.#has("updates") ? { updates: this.#updates() } : {};
-    const suspend = below(0.05) ? { suspend: true } : {};
     const common = {
       connectionRef,
       ...refreshInterval,
-      ...updates,
-      ...suspend,
+      ...(this.#has("updates") && { updates: this.#updates() }),
+      ...(below(0.05) && { suspend: true }),
       ...this.#restarts(name),
     };
     return kind === "VaultSecret"

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { LinearRegExp, linearRegExp, RegExpProblem } from "../lib/linear-regexp.ts";
 import { replacementOf } from "../lib/replacement.ts";
-import { DURATION_PATTERN, parseDuration } from "../lib/duration.ts";
+import { DURATION_PATTERN, LONG_DURATION_PATTERN, parseDuration } from "../lib/duration.ts";
 import { withRule } from "./validation.ts";
 
 const DNS_NAME = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
@@ -72,6 +72,14 @@ export function duration(minimum: string): z.ZodString {
   });
 }
 
+/** Returns the schema of a long time, such as `90m`, `36h` or `7d`. */
+export const longDuration = (): z.ZodString =>
+  withRule(z.string().max(8), {
+    cel: `self.matches('${LONG_DURATION_PATTERN}')`,
+    message: "must be a number of minutes, hours or days, for example 90m, 36h or 7d",
+    check: (text) => new RegExp(LONG_DURATION_PATTERN).test(text),
+  });
+
 /** A version: one of several words, or a positive integer to pin a version. */
 function versionOf<W extends string>(words: readonly W[], described: string) {
   const message = `must be ${words.join(", ")} or a number of at least 1 without quotes, for example version: 3`;
@@ -114,6 +122,13 @@ export const refreshInterval = duration("5s")
   .describe(
     "Minimum time between two changes of the target that follow new versions. The vault is listed once per refreshInterval of the connection in any case. " +
       "Defaults to none: every new version is followed.",
+  );
+
+export const expiryNotice = longDuration()
+  .optional()
+  .describe(
+    "Time before the expiry of a version or of a certificate from which the condition ExpiringSoon reports it, in minutes, hours or days; at most a third of its lifetime. " +
+      "Defaults to 7d.",
   );
 
 export const suspend = z

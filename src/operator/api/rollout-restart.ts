@@ -22,7 +22,9 @@ const matchLabels = z
 
 const reference = withRule(
   z.object({
-    kind: z.enum(workloadKinds).describe("Kind of the workload; Rollout is that of Argo Rollouts."),
+    kind: z
+      .enum(workloadKinds)
+      .describe("Kind of the workload; Rollout is the kind of Argo Rollouts."),
     name: objectName("workload")
       .optional()
       .describe("Name of the workload, in the same namespace."),

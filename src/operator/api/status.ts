@@ -37,7 +37,7 @@ export const conditions = z
   .describe(
     "Current conditions; all but Ready and Converged are present only while they are true. Ready: in sync. Reconciling: the last attempt failed and is retried. " +
       "Stalled: a user has to act, or there is no target after five minutes. Stale: no list of the vault for more than three intervals. RemovalsHeld: removals wait for a confirmation. " +
-      "UpdateAvailable: a newer version is not followed. Held: the annotation vaultsync.dev/hold keeps the versions. ExpiringSoon: a source has expired or does so within 24 hours. " +
+      "UpdateAvailable: a newer version is not followed. Held: the annotation vaultsync.dev/hold keeps the versions. ExpiringSoon: a version or a certificate expires within spec.expiryNotice, or has expired. " +
       "Converged: every pod that uses the target runs the content of its last change; absent if no pod used it at that time, or if the operator does not see workloads.",
   );
 
@@ -58,6 +58,10 @@ const itemFacts = {
     ),
   latest: z.int().optional().describe("Latest version in the vault's list."),
   expiresAt: timestamp.optional().describe("Time at which this version expires."),
+  notBefore: timestamp
+    .optional()
+    .describe("Time from which the certificate of this version is valid."),
+  notAfter: timestamp.optional().describe("Time at which that certificate expires."),
   deleteAt: timestamp.optional().describe("Time at which the vault removes the source."),
 };
 

@@ -1,16 +1,9 @@
 import { z } from "zod";
-import { regexp } from "./fields.ts";
+import { longDuration, regexp } from "./fields.ts";
 import { withRule } from "./validation.ts";
 
 /** Maximum size of a target in bytes, and so of characters in a value. */
 const MAX_CHARACTERS = 1024 * 1024;
-
-const VALID_FOR = "^[1-9][0-9]{0,4}[mhd]$";
-const UNIT_MS = new Map([
-  ["m", 60_000],
-  ["h", 3_600_000],
-  ["d", 86_400_000],
-]);
 
 const HOST = "^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$";
 
@@ -19,11 +12,7 @@ const formats = ["JSON", "YAML", "PEM", "URL", "Base64", "Integer"] as const;
 
 const certificate = z
   .object({
-    validFor: withRule(z.string().max(8), {
-      cel: `self.matches('${VALID_FOR}')`,
-      message: "must be a number of minutes, hours or days, for example 90m, 36h or 7d",
-      check: (text) => new RegExp(VALID_FOR).test(text),
-    })
+    validFor: longDuration()
       .optional()
       .describe(
         "Minimum time until the certificate expires, in minutes, hours or days, for example 7d. It is checked when a version is served for the first time. " +
@@ -83,8 +72,3 @@ export const validate = valueContract
   .describe(
     "Rules for the value. A version that does not fit them is not served: the target keeps the last version that did. Defaults to none.",
   );
-
-/** Parses `validFor` of a certificate and returns milliseconds. */
-export function parseValidFor(text: string): number {
-  return Number(text.slice(0, -1)) * (UNIT_MS.get(text.slice(-1)) ?? 0);
-}

@@ -7,6 +7,7 @@ import {
   OBJECT_KEY_PATTERN,
   objectKey,
   objectName,
+  expiryNotice,
   refreshInterval,
   regexp,
   requireEntries,
@@ -80,6 +81,7 @@ export const vaultFileSpec = requireEntries(
   z.object({
     connectionRef,
     refreshInterval,
+    expiryNotice,
     suspend,
     updates,
     files: files.describe("Files of the vault to store in the target."),

@@ -5,6 +5,7 @@ import {
   nonEmpty,
   objectKey,
   objectName,
+  expiryNotice,
   refreshInterval,
   regexp,
   requireEntries,
@@ -193,6 +194,7 @@ export const vaultSecretSpec = requireEntries(
   z.object({
     connectionRef,
     refreshInterval,
+    expiryNotice,
     suspend,
     updates,
     data: nonEmpty(distinctEntries, EXAMPLE).describe(

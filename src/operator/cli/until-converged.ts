@@ -1,7 +1,7 @@
 import { systemClock } from "../../lib/clock.ts";
 import { findCondition } from "../api/conditions.ts";
 import { vaultFileKind } from "../api/kinds.ts";
-import { readStatus } from "../sync/sync-status.ts";
+import { readStatus } from "../sync/stored-status.ts";
 import type { Cluster } from "./cluster.ts";
 import { readResource } from "./read-resource.ts";
 import { idOf, type ResourceName } from "./resource-name.ts";

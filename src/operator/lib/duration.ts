@@ -3,6 +3,7 @@ const UNIT_MS = new Map([
   ["s", 1_000],
   ["m", 60_000],
   ["h", 3_600_000],
+  ["d", 86_400_000],
 ]);
 
 /** Regular expression of a duration in Go's notation. */
@@ -21,4 +22,12 @@ export function parseDuration(text: string): number {
   for (const [, amount, unit] of text.matchAll(PART))
     total += Number(amount) * (UNIT_MS.get(unit ?? "") ?? 0);
   return total;
+}
+
+/** Regular expression of a long time: minutes, hours or days. */
+export const LONG_DURATION_PATTERN = "^[1-9][0-9]{0,4}[mhd]$";
+
+/** Parses a long time such as `90m`, `36h` or `7d`, and returns milliseconds. It is valid. */
+export function parseLongDuration(text: string): number {
+  return Number(text.slice(0, -1)) * (UNIT_MS.get(text.slice(-1)) ?? 0);
 }

@@ -1,10 +1,9 @@
 import type { ConditionNow } from "../api/conditions.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
+import type { Expiry } from "./expiry.ts";
 import type { Gate, Resolution } from "./resolution.ts";
 import { type Hold, isFollowing, type SyncResource } from "./sync-resource.ts";
-
-/** Time before the expiry of a secret at which it is reported, in milliseconds. */
-export const EXPIRY_NOTICE_MS = 24 * 3_600_000;
+import { formatTimestamp } from "./timestamp.ts";
 
 /** Returns a message about names, if there are any. */
 function about(text: string, names: readonly string[]): string[] {
@@ -80,15 +79,13 @@ function updateCondition(resolutions: readonly Resolution[]): ConditionNow[] {
 export function itemConditions(
   { hold }: SyncResource,
   resolutions: readonly Resolution[],
+  expiries: readonly Expiry[],
   now: number,
 ): ConditionNow[] {
-  const expiring = resolutions.filter(
-    (one) =>
-      one.state === "found" && (one.candidate.expiresAt ?? Infinity) <= now + EXPIRY_NOTICE_MS,
-  );
-  const sources = expiring.map(({ item }) => item.source);
+  const expiring = expiries.filter(({ noticeAt }) => noticeAt <= now);
+  const names = expiring.map(({ name, to }) => `${name} at ${formatTimestamp(to) ?? "once"}`);
   const heldNow = hold === undefined ? [] : [heldCondition(hold)];
-  const expiringNow: ConditionNow[] = about("expired or expiring within 24 hours", sources).map(
+  const expiringNow: ConditionNow[] = about("expires soon, or has expired", names).map(
     (message) => ({ type: "ExpiringSoon", status: "True", reason: "Expired", message }),
   );
   return [...updateCondition(resolutions), ...heldNow, ...expiringNow];

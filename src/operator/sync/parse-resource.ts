@@ -5,7 +5,7 @@ import {
   FORCE_SYNC_ANNOTATION,
   HOLD_ANNOTATION,
 } from "../api/names.ts";
-import { parseDuration } from "../lib/duration.ts";
+import { parseDuration, parseLongDuration } from "../lib/duration.ts";
 import type { UpdatesSpec } from "../api/updates.ts";
 import { explainProblems } from "../api/validation.ts";
 import type { ConnectionKind } from "../api/kinds.ts";
@@ -45,6 +45,7 @@ interface CommonSpec {
   readonly connectionRef: { readonly kind?: ConnectionKind | undefined; readonly name: string };
   readonly suspend?: boolean | undefined;
   readonly refreshInterval?: string | undefined;
+  readonly expiryNotice?: string | undefined;
   readonly updates?: UpdatesSpec | undefined;
 }
 
@@ -104,6 +105,18 @@ function accepted(object: WrittenResource): Set<string> {
   return pairs;
 }
 
+/** Returns the desired state that VaultSecrets and VaultFiles have in common. */
+function commonState(spec: CommonSpec) {
+  const { connectionRef, suspend = false, refreshInterval, expiryNotice, updates } = spec;
+  return {
+    connection: { kind: connectionRef.kind ?? "VaultConnection", name: connectionRef.name },
+    suspend,
+    refreshIntervalMs: refreshInterval === undefined ? undefined : parseDuration(refreshInterval),
+    expiryNoticeMs: expiryNotice === undefined ? undefined : parseLongDuration(expiryNotice),
+    updates: updatePolicyOf(updates),
+  };
+}
+
 /**
  * Parses a resource whose spec has this schema; `desiredState` derives the target and its items
  * from the spec.
@@ -128,18 +141,10 @@ export function parseResource<S extends CommonSpec>(
   };
   const parsed = schema.safeParse(object.spec);
   if (parsed.success) {
-    const { connectionRef, suspend = false, refreshInterval, updates } = parsed.data;
-    const refreshIntervalMs =
-      refreshInterval === undefined ? undefined : parseDuration(refreshInterval);
-    const common = {
-      connection: { kind: connectionRef.kind ?? "VaultConnection", name: connectionRef.name },
-      suspend,
-      refreshIntervalMs,
-      updates: updatePolicyOf(updates),
-    };
+    const { data } = parsed;
     return {
       ok: true,
-      resource: { ...identity, ...common, ...desiredState(parsed.data, metadata.name) },
+      resource: { ...identity, ...commonState(data), ...desiredState(data, metadata.name) },
     };
   }
   const target = {

@@ -1,3 +1,4 @@
+import type { Lifetime } from "./expiry.ts";
 import type { ReadyCondition } from "./ready-condition.ts";
 import type { Resolution } from "./resolution.ts";
 import type { Staleness } from "./staleness.ts";
@@ -32,6 +33,8 @@ export interface Report {
   readonly versions: ReadonlyMap<string, number>;
   /** The items under whose keys the target has bytes of another vault. */
   readonly ofOtherVault: ReadonlySet<string>;
+  /** The certificates of the items whose bytes were read; `undefined`: they have none. */
+  readonly certificates: ReadonlyMap<string, Lifetime | undefined>;
   /** `undefined`: the items stay unchanged. */
   readonly resolutions: readonly Resolution[] | undefined;
   /** `connectionId` of the connection that the resolutions are from. */
@@ -56,6 +59,7 @@ export function reportOf(
     digest: undefined,
     versions: new Map(),
     ofOtherVault: new Set(),
+    certificates: new Map(),
     resolutions: undefined,
     connection: undefined,
     forced: undefined,
@@ -68,5 +72,6 @@ export function reportOf(
 export function withUnreported(report: Report, earlier: Report | undefined): Report {
   if (earlier === undefined) return report;
   const effect = report.effect === "none" ? earlier.effect : report.effect;
-  return { ...report, effect, changed: report.changed || earlier.changed };
+  const certificates = new Map([...earlier.certificates, ...report.certificates]);
+  return { ...report, effect, changed: report.changed || earlier.changed, certificates };
 }

@@ -104,6 +104,8 @@ export interface SyncResource {
   readonly suspend: boolean;
   /** Minimum time in milliseconds between two changes of the content that follow the vault. */
   readonly refreshIntervalMs: number | undefined;
+  /** Time in milliseconds before an expiry from which it is reported; `undefined`: the default. */
+  readonly expiryNoticeMs?: number | undefined;
   /** The items that the spec names and, as soon as the list is known, those that `finds` find. */
   readonly items: readonly SyncItem[];
   readonly finds: readonly Find[];

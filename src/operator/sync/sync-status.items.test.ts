@@ -4,7 +4,6 @@ import { reportOf } from "./report.ts";
 import type { Resolution } from "./resolution.ts";
 import type { Hold, SyncResource } from "./sync-resource.ts";
 import {
-  nextStatus,
   readStatus,
   removesWhenGone,
   reportedDeadline,
@@ -12,9 +11,9 @@ import {
   reportedOwners,
   showsBytes,
   showsServed,
-  type StatusInput,
   type SyncStatus,
-} from "./sync-status.ts";
+} from "./stored-status.ts";
+import { nextStatus, type StatusInput } from "./sync-status.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 const a = syncItem("a");
@@ -130,11 +129,13 @@ const withHold = (hold: Hold, resolution: Resolution): SyncStatus =>
 
 describe("conditions about items", () => {
   test("name up to three of them", () => {
+    const once = "2026-11-21T00:00:00.000Z";
+    const named = [0, 1, 2].map((at) => `k${at} at ${once}`).join(", ");
     expect(messageOf(next({}, items(3, expiring)), "ExpiringSoon")).toBe(
-      "expired or expiring within 24 hours: k0, k1, k2",
+      `expires soon, or has expired: ${named}`,
     );
     expect(messageOf(next({}, items(5, expiring)), "ExpiringSoon")).toBe(
-      "expired or expiring within 24 hours: k0, k1, k2 and 2 more",
+      `expires soon, or has expired: ${named} and 2 more`,
     );
   });
 

@@ -5,8 +5,9 @@ import { type Reason, reasons } from "../api/reasons.ts";
 import { conditionTypes, secretStatus } from "../api/status.ts";
 import type { Resolution } from "./resolution.ts";
 import type { SyncResource } from "./sync-resource.ts";
-import { EXPIRY_NOTICE_MS } from "./item-conditions.ts";
-import { nextStatus, readStatus, type StatusInput } from "./sync-status.ts";
+import { DEFAULT_NOTICE_MS } from "./expiry.ts";
+import { readStatus } from "./stored-status.ts";
+import { nextStatus, type StatusInput } from "./sync-status.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
@@ -20,7 +21,7 @@ const readyCondition = fc.option(
 );
 const timestamp = fc.option(
   fc.oneof(
-    fc.constantFrom(NOW, NOW - 1, NOW + EXPIRY_NOTICE_MS),
+    fc.constantFrom(NOW, NOW - 1, NOW + DEFAULT_NOTICE_MS),
     fc.integer(),
     fc.maxSafeInteger(),
   ),
@@ -76,13 +77,14 @@ const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   resolutions: fc.option(fc.array(resolution, { maxLength: 70 }), { nil: undefined }),
   versions: fc.constantFrom(new Map([["a", 3]]), new Map<string, number>()),
   ofOtherVault: fc.constantFrom(new Set(["a"]), new Set<string>()),
+  certificates: fc.constantFrom(new Map([["a", { from: NOW, to: NOW + 1_000 }]]), new Map()),
   effect: fc.constantFrom("none" as const, "updated" as const),
   verified: fc.constantFrom(undefined, "1", "2"),
   digest: fc.constantFrom(undefined, "key.1", "key.2"),
   changed: fc.boolean(),
   connection: fc.constantFrom(undefined, "one", "another"),
   forced: fc.constantFrom(undefined, "1", "2"),
-  now: fc.integer({ min: NOW, max: NOW + 10 * EXPIRY_NOTICE_MS }),
+  now: fc.integer({ min: NOW, max: NOW + 10 * DEFAULT_NOTICE_MS }),
 });
 /** A status that results from arbitrary reconciles. */
 const anyStatus = fc

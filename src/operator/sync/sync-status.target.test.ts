@@ -2,13 +2,8 @@ import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { notReady } from "./ready-condition.ts";
 import { reportOf } from "./report.ts";
-import {
-  isVerifiedBy,
-  nextStatus,
-  readStatus,
-  type StatusInput,
-  type SyncStatus,
-} from "./sync-status.ts";
+import { readStatus, type SyncStatus } from "./stored-status.ts";
+import { isVerifiedBy, nextStatus, type StatusInput } from "./sync-status.ts";
 
 const a = syncItem("a");
 const resource = syncResource([a]);

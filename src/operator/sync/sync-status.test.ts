@@ -2,16 +2,10 @@ import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { type Reason, reasons } from "../api/reasons.ts";
 import { fileStatus } from "../api/status.ts";
-import { EXPIRY_NOTICE_MS } from "./item-conditions.ts";
+import { DEFAULT_NOTICE_MS } from "./expiry.ts";
 import type { Resolution } from "./resolution.ts";
-import {
-  nextStatus,
-  readStatus,
-  earlierItem,
-  type StatusInput,
-  type SyncStatus,
-  wasReady,
-} from "./sync-status.ts";
+import { readStatus, earlierItem, type SyncStatus } from "./stored-status.ts";
+import { nextStatus, type StatusInput, wasReady } from "./sync-status.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -45,6 +39,7 @@ function report(changes: Partial<StatusInput> = {}): StatusInput {
     resolutions: [found()],
     versions: new Map([["a", 3]]),
     ofOtherVault: new Set(),
+    certificates: new Map(),
     changed: false,
     now: NOW,
     ...changes,
@@ -200,12 +195,34 @@ describe("nextStatus conditions that exist only while true", () => {
     expect(types(update(3, syncItem("a")))).toEqual(["Ready"]);
   });
 
-  test("ExpiringSoon is set from 24 hours before the expiry, and after it", () => {
-    const expiries = [NOW + EXPIRY_NOTICE_MS + 1, NOW + EXPIRY_NOTICE_MS, NOW - 1];
+  test("ExpiringSoon is set from a week before the expiry, and after it", () => {
+    const expiries = [NOW + DEFAULT_NOTICE_MS + 1, NOW + DEFAULT_NOTICE_MS, NOW - 1];
     const statuses = expiries.map((expiresAt) =>
       types(next({}, { resolutions: [found({ expiresAt })] })),
     );
     expect(statuses).toEqual([["Ready"], ["Ready", "ExpiringSoon"], ["Ready", "ExpiringSoon"]]);
+  });
+
+  test("a certificate is shown with its version, until the target has another one", () => {
+    const [from, to] = [NOW - 1_000, NOW + 2_000];
+    const certificates = new Map([["a", { from, to }]]);
+    const shown = next({}, { certificates, changed: true });
+    expect(shown.items?.[0]).toMatchObject({
+      notBefore: new Date(from).toISOString(),
+      notAfter: new Date(to).toISOString(),
+    });
+    expect(types(shown)).toEqual(["Ready"]);
+    const kept = next(shown, { now: to - 1_000 });
+    expect(kept.items?.[0]).toEqual(shown.items?.[0]);
+    expect(condition(kept, "ExpiringSoon")?.message).toBe(
+      `expires soon, or has expired: the certificate of a at ${new Date(to).toISOString()}`,
+    );
+    const ended = [
+      next(kept, { versions: new Map([["a", 4]]), resolutions: [found({}, 4)] }),
+      next(kept, { certificates: new Map([["a", undefined]]) }),
+      next(kept, { connection: "another" }),
+    ];
+    for (const { items } of ended) expect(items?.[0]).not.toHaveProperty("notAfter");
   });
 
   test("conditions about items stay only while the list of the vault is unknown", () => {

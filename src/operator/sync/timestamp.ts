@@ -14,3 +14,9 @@ export function formatTimestamp(at: number | undefined): string | undefined {
     ? new Date(at).toISOString()
     : undefined;
 }
+
+/** Parses a timestamp of a status and returns milliseconds; `undefined` if it is none. */
+export function parseTimestamp(text = ""): number | undefined {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : at;
+}

@@ -1,6 +1,7 @@
 import { parseAllDocuments } from "yaml";
 import { InvalidJsonError, parseStrictJson } from "../../lib/strict-json.ts";
-import { parseValidFor, type ValueContract } from "../api/value-contract.ts";
+import type { ValueContract } from "../api/value-contract.ts";
+import { parseLongDuration } from "../lib/duration.ts";
 import { LinearRegExp, linearRegExp } from "../lib/linear-regexp.ts";
 import { certificatesIn, pemBlocks } from "../template/keystores/pem.ts";
 import { TemplateFault } from "../template/template-fault.ts";
@@ -120,7 +121,7 @@ function certificateProblem(
     return `a certificate for ${dnsName}`;
   if (now === undefined) return undefined;
   if (Date.parse(leaf.validFrom) > now + CLOCK_SKEW_MS) return "a certificate that is valid now";
-  const atLeast = validFor === undefined ? 0 : parseValidFor(validFor);
+  const atLeast = validFor === undefined ? 0 : parseLongDuration(validFor);
   if (Date.parse(leaf.validTo) > now + atLeast) return undefined;
   return validFor === undefined
     ? "a certificate that has not expired"

@@ -15,7 +15,7 @@ import type { ReconcileResult } from "../../../src/operator/runtime/controller.t
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { type TargetMetadata, vaultId } from "../../../src/operator/sync/target.ts";
 import type { EntryReader, SecretRecord } from "../../../src/operator/vault-client/connection.ts";
-import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import { readStatus } from "../../../src/operator/sync/stored-status.ts";
 import { ListSnapshot } from "../../../src/operator/vault-client/mirror/list-snapshot.ts";
 import { trackRecords } from "../../../src/operator/vault-client/mirror/read-list.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";

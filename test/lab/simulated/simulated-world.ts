@@ -15,7 +15,7 @@ import {
   SECRETS,
 } from "../../../src/operator/kube/resource.ts";
 import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
-import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import { readStatus } from "../../../src/operator/sync/stored-status.ts";
 import { Pushes } from "./pushes.ts";
 import { OPERATOR_NAMESPACE, SHOP, SimulatedOperator, valuesOf } from "./simulated-operator.ts";
 import { ACCOUNT, OTHER, PASSWORD, type SimulatedVault } from "./simulated-vault.ts";

@@ -2,7 +2,7 @@ import { RESTART_STATE_ANNOTATION } from "../../../src/operator/api/names.ts";
 import type { WorkloadKind } from "../../../src/operator/api/rollout-restart.ts";
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
 import type { MergePatch } from "../../../src/operator/kube/client/kube-api.ts";
-import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import { readStatus } from "../../../src/operator/sync/stored-status.ts";
 import type { RestartStatus } from "../../../src/operator/api/status.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { type KubeObject, apiVersionOf } from "../../../src/operator/kube/resource.ts";

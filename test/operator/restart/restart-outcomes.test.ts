@@ -5,7 +5,7 @@ import { simulateWorkloads } from "../../lab/simulated/api-server/simulate-workl
 import { forbidden } from "../../lab/simulated/api-server/status-error.ts";
 import type { WorkloadKind } from "../../../src/operator/api/rollout-restart.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
-import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import { readStatus } from "../../../src/operator/sync/stored-status.ts";
 import { CONTENT_ANNOTATION, RESTART_STATE_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
 

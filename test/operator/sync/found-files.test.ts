@@ -3,7 +3,7 @@ import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { ACCOUNT } from "../../lab/simulated/simulated-vault.ts";
 import { vaultFileKind } from "../../../src/operator/api/kinds.ts";
 import { CONFIG_MAPS, type KubeObject } from "../../../src/operator/kube/resource.ts";
-import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import { readStatus } from "../../../src/operator/sync/stored-status.ts";
 
 const ref = { namespace: "shop", name: "web" };
 const FIND = {

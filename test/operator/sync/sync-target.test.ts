@@ -5,7 +5,7 @@ import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { WATCH_LAG_MS } from "../../../src/operator/controllers/outcome/own-writes.ts";
 import { TARGET_WAIT_MS } from "../../../src/operator/controllers/sync/sync-result.ts";
 import { vaultFileKind } from "../../../src/operator/api/kinds.ts";
-import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import { readStatus } from "../../../src/operator/sync/stored-status.ts";
 
 /** Starts an operator that has synced version 1 of `db`. */
 async function synced(

@@ -4,7 +4,7 @@ import { formatTable } from "../../../command-line/table.ts";
 import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
 import { APPROVE_ANNOTATION } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { readStatus } from "../../sync/sync-status.ts";
+import { readStatus } from "../../sync/stored-status.ts";
 import { type Cluster, listAll, withClusterUntilStopped } from "../cluster.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
 import { followingItems, parsedResource, readResource } from "../read-resource.ts";

@@ -6,7 +6,7 @@ import { isKubeError } from "../../kube/kube-error.ts";
 import { type KubeObject, PODS, type ResourceDescriptor } from "../../kube/resource.ts";
 import { templateUses } from "../../restart/pod-references.ts";
 import { runningPod } from "../../restart/running-pod.ts";
-import { readStatus } from "../../sync/sync-status.ts";
+import { readStatus } from "../../sync/stored-status.ts";
 import { type Cluster, listAll } from "../cluster.ts";
 import { parsedResource } from "../read-resource.ts";
 

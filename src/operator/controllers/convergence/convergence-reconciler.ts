@@ -21,7 +21,7 @@ import {
 import type { RunningPod } from "../../restart/running-pod.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
-import { readStatus, type SyncStatus } from "../../sync/sync-status.ts";
+import { readStatus, type SyncStatus } from "../../sync/stored-status.ts";
 import { DONE } from "../outcome/outcome.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
 import type { WorkloadMetadata } from "../restart/workload.ts";

@@ -2,7 +2,7 @@ import { findCondition } from "../../api/conditions.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
-import { readStatus, type SyncStatus } from "../../sync/sync-status.ts";
+import { readStatus, type SyncStatus } from "../../sync/stored-status.ts";
 import { parseSyncKey } from "../../sync/sync-key.ts";
 
 /** Time in milliseconds after a change for which its pods are looked for. */

@@ -9,7 +9,7 @@ import { isObject } from "../../../lib/is-object.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import { keyOf, type KubeObject } from "../../kube/resource.ts";
 import type { SourceContent } from "../../restart/decide-restart.ts";
-import { readStatus } from "../../sync/sync-status.ts";
+import { readStatus } from "../../sync/stored-status.ts";
 import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "../../sync/sync-key.ts";
 import { workloadKey, type WorkloadMetadata, type WorkloadRef } from "./workload.ts";
 

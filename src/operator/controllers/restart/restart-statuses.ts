@@ -5,7 +5,7 @@ import { isObject } from "../../../lib/is-object.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { readStatus } from "../../sync/sync-status.ts";
+import { readStatus } from "../../sync/stored-status.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
 import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";

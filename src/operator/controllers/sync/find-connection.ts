@@ -2,7 +2,7 @@ import { connectionKey } from "../../api/connection-key.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import { reportOf } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import type { SyncStatus } from "../../sync/sync-status.ts";
+import type { SyncStatus } from "../../sync/stored-status.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
 import type { ClusterAccess } from "../connection/cluster-access.ts";
 import type { ConnectionRegistry } from "../connection/connection-registry.ts";

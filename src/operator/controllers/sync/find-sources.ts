@@ -1,7 +1,8 @@
 import { claimedNames, findItems, foundName } from "../../sync/find-items.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Find, isMerged } from "../../sync/sync-resource.ts";
-import { reportedFinds, reportedName, showsTarget } from "../../sync/sync-status.ts";
+import { reportedFinds, reportedName } from "../../sync/stored-status.ts";
+import { showsTarget } from "../../sync/sync-status.ts";
 import { type SyncedKey, type TargetState, targetState } from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";

@@ -1,7 +1,8 @@
 import { notReady } from "../../sync/ready-condition.ts";
 import type { Report } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import { isForced, type SyncStatus } from "../../sync/sync-status.ts";
+import type { SyncStatus } from "../../sync/stored-status.ts";
+import { isForced } from "../../sync/sync-status.ts";
 import type { OpenConnection } from "../connection/connection-state.ts";
 import { FRESH_LIST_MS, type FreshLists } from "../outcome/fresh-lists.ts";
 import { waitFor, withListFailure } from "../outcome/outcome.ts";

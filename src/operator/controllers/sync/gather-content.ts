@@ -7,7 +7,8 @@ import { isVaultError } from "../../vault-client/vault-error.ts";
 import { entryFailure } from "../outcome/entry-failure.ts";
 import { AccessChanged } from "./revocable-reads.ts";
 import { type Failure, retryable, DONE, lasting } from "../outcome/outcome.ts";
-import { bytesDigest } from "../../sync/content.ts";
+import { bytesDigest, type Content } from "../../sync/content.ts";
+import { certificateLifetime, type Lifetime } from "../../sync/expiry.ts";
 import { type Input, inputsOf } from "../../sync/derive.ts";
 import { makeContent } from "../../sync/make-content.ts";
 import { type KeyState, reviewKey } from "../../sync/review-content.ts";
@@ -32,6 +33,8 @@ export interface Gathered {
   readonly claims: ReadonlyMap<string, SyncedKey>;
   /** The items whose bytes were read from the vault. */
   readonly fetched: ReadonlySet<string>;
+  /** Their certificates; `undefined`: they have none. */
+  readonly certificates?: ReadonlyMap<string, Lifetime | undefined>;
   /** Reason why a key does not have the version that it should have. */
   readonly problem?: Failure | undefined;
 }
@@ -70,6 +73,7 @@ export function gatherContent(
       keys: parts.flatMap(({ keys }) => keys),
       claims: new Map(parts.flatMap(({ claims }) => [...claims])),
       fetched: new Set(parts.flatMap(({ fetched }) => [...fetched])),
+      certificates: new Map(parts.flatMap(({ certificates = [] }) => [...certificates])),
       problem,
     };
   });
@@ -216,7 +220,27 @@ async function makePart(
     const isSame = current.trusted && current.keys.get(targetKey)?.digest === state.digest;
     keys.push({ targetKey, state, bytes, isNew: !isSame });
   }
-  return { keys, claims, fetched: new Set(claims.keys()) };
+  const certificates = certificatesOf(inputs, content, sources);
+  return { keys, claims, fetched: new Set(claims.keys()), certificates };
+}
+
+/**
+ * Returns the lifetimes of the certificates in the bytes of items and in the keys that are made of
+ * one item alone: the one that ends first.
+ */
+function certificatesOf(
+  inputs: readonly ReadInput[],
+  content: Content,
+  sources: Parameters<typeof inputsOf>[0],
+): ReadonlyMap<string, Lifetime | undefined> {
+  const all = new Map(inputs.map(({ item, bytes }) => [item.id, certificateLifetime(bytes)]));
+  for (const [targetKey, bytes] of content) {
+    const [only, another] = inputsOf(sources, targetKey);
+    const lifetime = only && another === undefined ? certificateLifetime(bytes) : undefined;
+    const { to = Infinity } = (only && all.get(only.id)) ?? {};
+    if (only && lifetime !== undefined && lifetime.to < to) all.set(only.id, lifetime);
+  }
+  return all;
 }
 
 /**

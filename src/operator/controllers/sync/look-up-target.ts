@@ -2,7 +2,7 @@ import { findCondition } from "../../api/conditions.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { ifFound } from "../../kube/kube-error.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
-import type { SyncStatus } from "../../sync/sync-status.ts";
+import type { SyncStatus } from "../../sync/stored-status.ts";
 import {
   isOwnedBy,
   type TargetMetadata,

@@ -6,7 +6,7 @@ const NOW = Date.UTC(2026, 10, 21);
 const DAY = 86_400_000;
 type Next = Parameters<typeof nextWait>[0];
 
-const found = (expiresAt?: number): object => ({ state: "found", candidate: { expiresAt } });
+const expiry = (noticeAt: number) => ({ name: "db", to: noticeAt, noticeAt });
 const deferred = (opensInMs: number): object => ({
   state: "found",
   candidate: {},
@@ -21,6 +21,7 @@ function waitFor(
 ): Next {
   return nextWait(next, { readyCondition: { reason }, resolutions } as unknown as Report, {
     now: NOW,
+    expiries: [],
     merges: false,
   });
 }
@@ -30,19 +31,15 @@ const wait = (reason: "connection" | "target" | "time", atMostMs: number): Next 
 });
 const none: Next = { outcome: "done", wait: undefined };
 
-const ms = (next: Next): number => (next.outcome === "done" ? (next.wait?.atMostMs ?? 0) : 0);
-
-test("a resource waits for the notice before the first of its items expires", () => {
-  const first = waitFor([found(NOW + 30 * DAY), found(NOW + 20 * DAY), found()]);
-  const second = waitFor([found(NOW + 30 * DAY)]);
-  expect([first, second]).toMatchObject([{ wait: { for: "time" } }, { wait: { for: "time" } }]);
-  expect(ms(second) - ms(first)).toBe(10 * DAY);
-  expect(ms(first)).toBeLessThan(20 * DAY);
-});
-
-test("an item whose notice is due, or that never expires, is not waited for", () => {
-  expect(waitFor([found(NOW), found(), found(Number.POSITIVE_INFINITY)])).toEqual(none);
-  expect(waitFor(undefined)).toEqual(none);
+test("a resource waits for the first notice of what expires, and for none that is due", () => {
+  const waitWith = (...times: readonly number[]): Next =>
+    nextWait({ outcome: "done" }, { resolutions: [] } as unknown as Report, {
+      now: NOW,
+      expiries: times.map(expiry),
+      merges: false,
+    });
+  expect(waitWith(NOW + 30 * DAY, NOW + 20 * DAY, NOW)).toEqual(wait("time", 20 * DAY));
+  expect(waitWith(NOW, NOW - DAY)).toEqual(none);
 });
 
 test("a missing name is waited for until it counts as deleted, if it ever does", () => {
@@ -56,7 +53,7 @@ test("a newer version that is not followed yet is waited for until its interval 
 
 test("a resource whose condition stays unchanged waits for its items only", () => {
   const report = { readyCondition: undefined, resolutions: [missing(30_000)] } as unknown as Report;
-  expect(nextWait({ outcome: "done" }, report, { now: NOW, merges: false })).toEqual(
+  expect(nextWait({ outcome: "done" }, report, { now: NOW, expiries: [], merges: false })).toEqual(
     wait("connection", 30_000),
   );
 });
@@ -85,6 +82,7 @@ test("a resource with a problem is reported as not ready, unless it is suspended
   const nexts = rows.map(([reason, ready]) =>
     nextWait({ outcome: "done" }, { readyCondition: { reason, ready } } as unknown as Report, {
       now: NOW,
+      expiries: [],
       merges: false,
     }),
   );
@@ -97,13 +95,14 @@ const ofReason = (reason: string, ready = false): Report =>
 test("a resource that is not ready and merges its keys waits for its object", () => {
   const { wait: unseen } = nextWait({ outcome: "done" }, ofReason("SourceMissing"), {
     now: NOW,
+    expiries: [],
     merges: true,
   }) as {
     wait?: unknown;
   };
   expect(unseen).toEqual({ for: "target", atMostMs: 30_000 });
   const ended = [ofReason("Synced", true), ofReason("Suspended")].map((report) =>
-    nextWait({ outcome: "done" }, report, { now: NOW, merges: true }),
+    nextWait({ outcome: "done" }, report, { now: NOW, expiries: [], merges: true }),
   );
   expect(ended).toEqual([
     { outcome: "done", wait: undefined },
@@ -112,7 +111,7 @@ test("a resource that is not ready and merges its keys waits for its object", ()
 });
 
 test("a resource without a target waits until it is Stalled, unless it is already", () => {
-  const situation = { now: NOW, merges: false, firstTargetDueInMs: 200_000 };
+  const situation = { now: NOW, expiries: [], merges: false, firstTargetDueInMs: 200_000 };
   const after = (reason: string, ready = false): Next =>
     nextWait({ outcome: "done" }, ofReason(reason, ready), situation);
   expect(after("SourceMissing")).toEqual({ ...wait("time", 200_000), notReady: true });

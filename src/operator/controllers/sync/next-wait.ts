@@ -3,20 +3,16 @@ import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
 import { isDropped } from "../../sync/decide.ts";
 import type { Report } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolution.ts";
-import { EXPIRY_NOTICE_MS } from "../../sync/item-conditions.ts";
+import type { Expiry } from "../../sync/expiry.ts";
 import { TARGET_WAIT_MS } from "./sync-result.ts";
 
 /** Reasons that concern an object of another owner. That owner may change it. */
 const OF_OTHERS: ReadonlySet<Reason> = new Set(["TargetConflict", "TargetMissing", "AdoptionHeld"]);
 
 /** Returns what an item makes its resource wait for. */
-function waitsOf(resolution: Resolution, now: number): Wait[] {
+function waitsOf(resolution: Resolution): Wait[] {
   const waits: Wait[] = [];
   if ("gate" in resolution) waits.push({ for: "time", atMostMs: resolution.gate?.opensInMs ?? 0 });
-  if (resolution.state === "found") {
-    const { expiresAt = now } = resolution.candidate;
-    waits.push({ for: "time", atMostMs: expiresAt - EXPIRY_NOTICE_MS - now });
-  }
   if (resolution.state === "missing")
     waits.push({ for: "connection", atMostMs: resolution.provenInMs ?? 0 });
   // Nothing names the source of a removed key any more: the next reconcile reports the state
@@ -51,6 +47,8 @@ const shortestOf = (waits: readonly Wait[]): Wait | undefined =>
 interface Situation {
   /** In milliseconds since the epoch. */
   readonly now: number;
+  /** Everything of its items that expires. */
+  readonly expiries: readonly Expiry[];
   /** The resource adds keys to an object that belongs to another owner, maybe none yet. */
   readonly merges: boolean;
   /** Time after which the resource is Stalled without a target, in milliseconds. */
@@ -68,7 +66,9 @@ export function nextWait(
   situation: Situation,
 ): ReconcileResult {
   if (next.outcome === "retry") return next;
-  const waits = resolutions.flatMap((resolution) => waitsOf(resolution, situation.now));
+  const { now, expiries } = situation;
+  const notices = expiries.map(({ noticeAt }): Wait => ({ for: "time", atMostMs: noticeAt - now }));
+  const waits = [...resolutions.flatMap(waitsOf), ...notices];
   if (next.wait !== undefined) waits.unshift(next.wait);
   const notReady = readyCondition?.ready === false && readyCondition.reason !== "Suspended";
   if (readyCondition !== undefined)

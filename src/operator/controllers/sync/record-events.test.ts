@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { EventRecord } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { SyncStatus } from "../../sync/sync-status.ts";
+import type { SyncStatus } from "../../sync/stored-status.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import { recordEvents } from "./record-events.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";

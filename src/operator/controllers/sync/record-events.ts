@@ -3,7 +3,7 @@ import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { Report } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import type { SyncStatus } from "../../sync/sync-status.ts";
+import type { SyncStatus } from "../../sync/stored-status.ts";
 import { recordReadiness, regarding } from "../outcome/record-readiness.ts";
 
 type Effect = Exclude<Report["effect"], "none"> | "recreated" | "moved";

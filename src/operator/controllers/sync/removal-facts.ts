@@ -10,7 +10,7 @@ import {
   showsBytes,
   showsMissing,
   showsServed,
-} from "../../sync/sync-status.ts";
+} from "../../sync/stored-status.ts";
 import { entryIds } from "../../sync/target.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
 import type { MetadataRule, RemovalFacts, Selection } from "../connection/connection-users.ts";

@@ -5,7 +5,8 @@ import { resolveItem } from "../../sync/resolve.ts";
 import { resolvePrevious } from "../../sync/resolve-previous.ts";
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
-import { earlierItem, isForced } from "../../sync/sync-status.ts";
+import { earlierItem } from "../../sync/stored-status.ts";
+import { isForced } from "../../sync/sync-status.ts";
 import { hasOwner, namedOwners } from "../../api/received-secrets.ts";
 import {
   entryIds,

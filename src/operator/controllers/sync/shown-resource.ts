@@ -1,7 +1,7 @@
 import { claimedNames } from "../../sync/find-items.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import { readStatus, type SyncStatus } from "../../sync/sync-status.ts";
+import { readStatus, type SyncStatus } from "../../sync/stored-status.ts";
 import { type SyncedKey, type TargetState, targetState } from "../../sync/target.ts";
 import type { SyncedKind } from "./sync-reconciler.ts";
 import type { TargetRecords } from "./target-records.ts";

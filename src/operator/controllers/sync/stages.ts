@@ -10,7 +10,7 @@ import type { Report } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolution.ts";
 import type { KeyState } from "../../sync/review-content.ts";
 import type { Find, SyncResource } from "../../sync/sync-resource.ts";
-import type { SyncStatus } from "../../sync/sync-status.ts";
+import type { SyncStatus } from "../../sync/stored-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-state.ts";

@@ -22,7 +22,7 @@ import { connectionKey } from "../../api/connection-key.ts";
 import { claimedNames, matchesName, metadataRule } from "../../sync/find-items.ts";
 import type { SyncItem, SyncResource, TargetKind } from "../../sync/sync-resource.ts";
 import { type TargetMetadata, targetState } from "../../sync/target.ts";
-import { readStatus, reportedNames } from "../../sync/sync-status.ts";
+import { readStatus, reportedNames } from "../../sync/stored-status.ts";
 import type { ClusterAccess } from "../connection/cluster-access.ts";
 import type { ConnectionRegistry } from "../connection/connection-registry.ts";
 import type { ConnectionUsers, RemovalFacts } from "../connection/connection-users.ts";

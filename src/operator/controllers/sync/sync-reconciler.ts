@@ -1,13 +1,13 @@
 import { findCondition } from "../../api/conditions.ts";
 import { type Decision, decide, isDropped, targetConflict } from "../../sync/decide.ts";
+import { type SyncStatus, readStatus } from "../../sync/stored-status.ts";
 import {
+  reportedExpiries,
   firstTargetDueInMs,
   hadTarget,
-  type SyncStatus,
   isForced,
   isVerifiedBy,
   nextStatus,
-  readStatus,
 } from "../../sync/sync-status.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
@@ -152,6 +152,7 @@ export class SyncReconciler {
     this.#options.lists.reported(key);
     return nextWait(next, report, {
       now: this.#options.clock.now(),
+      expiries: reportedExpiries(before, report, resource),
       merges: isMerged(resource),
       firstTargetDueInMs: dueInMs,
     });

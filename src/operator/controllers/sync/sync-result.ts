@@ -2,7 +2,8 @@ import type { ReconcileResult } from "../../runtime/controller.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import { isForced, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
+import type { SyncStatus } from "../../sync/stored-status.ts";
+import { isForced, wasReady } from "../../sync/sync-status.ts";
 import type { OpenConnection } from "../connection/connection-state.ts";
 import { DONE, type Failure, lasting, waitFor } from "../outcome/outcome.ts";
 

@@ -5,7 +5,7 @@ import type { StoreChange } from "../../kube/cache/object-store.ts";
 import type { KeyState } from "../../sync/review-content.ts";
 import { isMerged, type SyncResource, type TargetKind } from "../../sync/sync-resource.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
-import type { SyncStatus } from "../../sync/sync-status.ts";
+import type { SyncStatus } from "../../sync/stored-status.ts";
 import { isOwnedBy, type TargetMetadata, type TargetState } from "../../sync/target.ts";
 import type { Priority } from "../../runtime/ready-keys.ts";
 import { isAheadOfWatch, type OwnWrite, type Versioned } from "../outcome/own-writes.ts";

@@ -327,6 +327,7 @@ function changeOf(assembled: Assembled, current: CurrentTarget): Change {
 const unwritten = ({ content }: Assembled, report: Report): Report => ({
   ...report,
   versions: versionsOf(content, report),
+  certificates: content.certificates ?? report.certificates,
   ofOtherVault: new Set(
     [...report.ofOtherVault].filter((id) => content.claims.has(id) && !content.fetched.has(id)),
   ),
