@@ -118,6 +118,7 @@ export const specFeatures: Readonly<Record<string, ForCommand>> = {
   owner: field("data[].remoteRef.owner"),
   suspend: field("suspend=true"),
   rolloutRestart: field("rolloutRestart[]"),
+  "windows of restarts": field("rolloutRestart[].windows[]"),
 };
 
 /** Other features: a pair with one of them counts if one episode has both. */

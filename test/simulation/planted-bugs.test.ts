@@ -39,6 +39,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "a hold that ignores the version which it names": 20,
   "a hold of everything that follows the vault": 20,
   "values of any content": 7,
+  "a restart outside of its windows": 29,
   "a proof without the pods that terminate": 18,
   "a push of bytes that the vault has": 0,
   "two VaultPushes to one entry": 1,

@@ -9,7 +9,6 @@ export const RESOURCES = ["alpha", "beta", "gamma"] as const;
 /** Names of targets that resources have after each other. */
 const TARGETS = ["shared-target", "moved-1", "moved-2", ...RESOURCES] as const;
 const KEYS = ["k1", "k2", "k3"] as const;
-
 /** Windows that open often; see `isOutside`. */
 const WINDOWS = [
   { schedule: "*/10 * * * *", duration: "2m" },
@@ -107,7 +106,6 @@ export class SpecMaker {
 
   readonly below = (share: number): boolean => this.#draw.below(share);
   readonly pick = <T>(from: readonly T[]): T => this.#draw.pick(from);
-
   /** Reports whether a spec has a feature that its episode has. */
   #has(feature: Feature): boolean {
     return this.#mix.has(feature) && this.below(0.5);
@@ -166,14 +164,15 @@ export class SpecMaker {
 
   #restarts(name: string): object {
     if (name === "gamma") return {};
-    if (!this.#has("workloads"))
-      return { rolloutRestart: [{ kind: "Deployment", name: WORKLOAD }] };
+    const named = { kind: "Deployment", name: WORKLOAD };
+    if (!this.#has("workloads")) return { rolloutRestart: [named] };
     const kinds = this.#draw.some(["Deployment", "StatefulSet", "DaemonSet"]);
     const selector = { matchLabels: { app: WORKLOAD } };
     return {
-      rolloutRestart: kinds.map((kind) => ({
+      rolloutRestart: kinds.map((kind, at) => ({
         kind,
         ...(this.below(0.5) ? { name: WORKLOAD } : { selector }),
+        ...(at === 1 && { windows: [{ ...WINDOWS[0], timeZone: "Europe/Berlin" }] }),
       })),
     };
   }

@@ -62,6 +62,16 @@ export const versionBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a restart outside of its windows": {
+    invariants: ["I15"],
+    changes: [
+      {
+        file: "restart/decide-restart.ts",
+        from: "if (opensAt !== undefined && opensAt - now > ms)",
+        to: "if (opensAt !== undefined && opensAt - now > 86_400_000)",
+      },
+    ],
+  },
   "a proof without the pods that terminate": {
     invariants: ["I26"],
     changes: [

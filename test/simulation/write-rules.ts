@@ -126,7 +126,7 @@ export class WriteRules {
     )
       this.#checkTarget(name, user, before, after);
     else if (resource.group === workloadDescriptor.Deployment.group)
-      checkWorkload(this.#world, change);
+      checkWorkload(this.#world, this.#history.knownTo(user), change);
     else if (after && ["VaultSecret", "VaultFile"].includes(resource.kind)) {
       checkConverged(this.#world, name, before, after);
       if (checkStatus(this.#world, name, before, after))

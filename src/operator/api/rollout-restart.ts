@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { objectName } from "./fields.ts";
+import { windows } from "./updates.ts";
 import { withRule } from "./validation.ts";
 
 /** Kinds of workloads that can be restarted; `Rollout` is the kind of Argo Rollouts. */
@@ -32,6 +33,9 @@ const reference = withRule(
       .object({ matchLabels })
       .optional()
       .describe("Selects the workloads by their labels, in the same namespace."),
+    windows: windows.describe(
+      "Times in which the workloads are restarted; changes wait for the next one. Defaults to always.",
+    ),
   }),
   {
     cel: "has(self.name) != has(self.selector)",
@@ -50,3 +54,19 @@ export const rolloutRestart = z
       "and never on the first sync. Defaults to none.",
   );
 export type RestartReference = z.output<typeof reference>;
+
+/** Reports whether a reference names or selects a workload. */
+export function refersTo(
+  { kind, name, selector }: RestartReference,
+  workload: {
+    readonly kind: string;
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+  },
+): boolean {
+  if (kind !== workload.kind) return false;
+  if (selector === undefined) return name === workload.name;
+  return Object.entries(selector.matchLabels).every(
+    ([label, value]) => workload.labels[label] === value,
+  );
+}

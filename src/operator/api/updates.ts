@@ -29,7 +29,7 @@ const duration = withRule(z.string().max(32), {
   },
 });
 
-const updateWindow = z.object({
+const timeWindow = z.object({
   schedule: schedule.describe(
     "Times at which the window opens: five fields as in a CronJob, for example 0 2 * * MON-FRI.",
   ),
@@ -44,6 +44,9 @@ const updateWindow = z.object({
     ),
 });
 
+/** Times in which changes are made; any time by default. */
+export const windows = z.array(timeWindow).max(MAX_WINDOWS).optional();
+
 /** When a target follows newer versions. */
 export const updates = z
   .object({
@@ -53,11 +56,9 @@ export const updates = z
       .describe(
         "Required: the target follows newer versions only when the annotation vaultsync.dev/approve has the digest in status.approvalDigest. Defaults to None.",
       ),
-    windows: z
-      .array(updateWindow)
-      .max(MAX_WINDOWS)
-      .optional()
-      .describe("Times in which the target follows newer versions. Defaults to always."),
+    windows: windows.describe(
+      "Times in which the target follows newer versions. Defaults to always.",
+    ),
   })
   .optional()
   .describe(

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { timeWindow } from "../lib/window.ts";
 import { decideRestart, type RestartInput, type SourceContent } from "./decide-restart.ts";
 import {
   contentOf,
@@ -30,6 +31,42 @@ function decide(
   };
   return decideRestart({ ...input, sources: new Map(Object.entries(sources)), state });
 }
+
+const HOUR = 3_600_000;
+// 02:00 to 03:00 UTC.
+const windows = [timeWindow("0 2 * * *", "1h")];
+const day = Date.UTC(2026, 10, 21);
+const changed = (at: number) => ({ ...content("k.2", at), windows });
+const decideAt = (now: number, sources: Readonly<Record<string, SourceContent>>) =>
+  decide(sources, recorded({ a: "k.1", b: "k.1" }), { now });
+
+describe("a change with windows", () => {
+  test("waits for the next one, and restarts within it", () => {
+    const sources = { a: changed(day), b: content("k.1") };
+    expect(decideAt(day + HOUR, sources)).toEqual({
+      action: "wait",
+      since: day,
+      ms: HOUR,
+      opensAt: day + 2 * HOUR,
+    });
+    expect(decideAt(day + 2 * HOUR, sources)).toMatchObject({ action: "restart", changed: ["a"] });
+    expect(decideAt(day + 3 * HOUR, sources)).toMatchObject({ action: "wait", ms: 23 * HOUR });
+  });
+
+  test("waits for the quiet window within it", () => {
+    const at = day + 2 * HOUR;
+    expect(decideAt(at, { a: changed(at), b: content("k.1") })).toEqual({
+      action: "wait",
+      since: at,
+      ms: WINDOW,
+    });
+  });
+
+  test("waits for none if another source without windows has changed", () => {
+    const sources = { a: changed(day), b: content("k.2", day) };
+    expect(decideAt(day + HOUR, sources)).toMatchObject({ action: "restart" });
+  });
+});
 
 describe("decideRestart", () => {
   test("records a source that is new, and keeps the record of one that changed meanwhile", () => {

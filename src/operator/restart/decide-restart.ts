@@ -1,3 +1,4 @@
+import { nextOpening, type TimeWindow } from "../lib/window.ts";
 import { contentOf, type RestartState } from "./restart-state.ts";
 
 /** The content of a target that the pods of a workload use. */
@@ -6,6 +7,8 @@ export interface SourceContent {
   readonly digest: string;
   /** Time of the last change in milliseconds since the epoch. */
   readonly changedAt: number;
+  /** The times in which its changes restart the workload; none: always. */
+  readonly windows?: readonly TimeWindow[] | undefined;
 }
 
 export interface RestartInput {
@@ -32,8 +35,16 @@ export type RestartDecision =
   | { readonly action: "none" }
   /** Store the content of the sources without a restart. */
   | { readonly action: "record"; readonly sources: ReadonlyMap<string, string> }
-  /** The quiet window ends in `ms`. It began at `since`. */
-  | { readonly action: "wait"; readonly ms: number; readonly since: number }
+  /**
+   * The quiet window that began at `since` ends in `ms`; or the first window of what changed opens
+   * then, at `opensAt`.
+   */
+  | {
+      readonly action: "wait";
+      readonly ms: number;
+      readonly since: number;
+      readonly opensAt?: number;
+    }
   | {
       readonly action: "restart";
       readonly sources: ReadonlyMap<string, string>;
@@ -92,6 +103,8 @@ const keyOf = (digest: string): string => digest.slice(0, digest.indexOf("."));
  *   whose record is under another key.
  * - The quiet window begins with the first change, and at the end of the window of the last restart
  *   at the earliest. Further changes do not extend it.
+ * - A change whose windows are closed waits for the next one. Nothing waits for the window of
+ *   another source.
  * - A record that another writer reverted leads to no second restart for the same content.
  */
 export function decideRestart(input: RestartInput): RestartDecision {
@@ -109,7 +122,19 @@ export function decideRestart(input: RestartInput): RestartDecision {
   );
   const { at = 0 } = state.restart ?? {};
   const ms = Math.max(since, at > now ? since : at) + windowMs - now;
+  const opensAt = opening(input, changed);
+  if (opensAt !== undefined && opensAt - now > ms)
+    return { action: "wait", ms: opensAt - now, since, opensAt };
   return ms > 0
     ? { action: "wait", ms, since }
     : { action: "restart", sources: current, content, changed };
+}
+
+/**
+ * Returns the time at which the first window of what changed opens; `undefined` if one is open, or
+ * if some of it waits for none. The pods that a restart starts use the rest as well.
+ */
+function opening({ sources, now }: RestartInput, changed: readonly string[]): number | undefined {
+  const times = changed.map((source) => nextOpening(sources.get(source)?.windows ?? [], now));
+  return times.includes(undefined) ? undefined : Math.min(...times.map((at) => at ?? now));
 }

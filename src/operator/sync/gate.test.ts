@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
-import { updateWindow } from "./window.ts";
+import { timeWindow } from "../lib/window.ts";
 import { closedForAll, closedGate, parseHold, versionsDigest } from "./gate.ts";
 
 const digest = (): string => "abc";
@@ -130,7 +130,7 @@ describe("versionsDigest", () => {
 });
 
 describe("closedForAll with windows", () => {
-  const windows = [updateWindow("0 2 * * *", "1h")];
+  const windows = [timeWindow("0 2 * * *", "1h")];
   const facts = { freeze: undefined, digest, now: Date.UTC(2026, 6, 1, 1, 59) };
   const timed = syncResource([], { updates: { needsApproval: false, windows } });
 

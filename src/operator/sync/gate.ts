@@ -7,7 +7,7 @@ import { note } from "./note.ts";
 import type { Gate, Resolution } from "./resolution.ts";
 import type { Hold, SyncItem, SyncResource } from "./sync-resource.ts";
 import { shortDigest, sourceId } from "./target.ts";
-import { nextOpening, type UpdateWindow } from "./window.ts";
+import { nextOpening, type TimeWindow } from "../lib/window.ts";
 
 /** Versions of a hold of everything. */
 const ALL = "*";
@@ -81,7 +81,7 @@ function approvalGate(
   return { reason: "AwaitingApproval", until, digest };
 }
 
-function windowGate(windows: readonly UpdateWindow[], now: number): Gate | undefined {
+function windowGate(windows: readonly TimeWindow[], now: number): Gate | undefined {
   const opensAt = nextOpening(windows, now);
   if (opensAt === undefined) return undefined;
   const until = new Date(opensAt).toISOString();

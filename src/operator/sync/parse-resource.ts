@@ -12,7 +12,7 @@ import type { ConnectionKind } from "../api/kinds.ts";
 import { parseHold } from "./gate.ts";
 import type { SyncResource, TargetPolicy, TargetTemplate, UpdatePolicy } from "./sync-resource.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
-import { updateWindow } from "./window.ts";
+import { timeWindows } from "../lib/window.ts";
 
 /** A resource as the API server or a file has it. */
 export interface WrittenResource {
@@ -56,9 +56,7 @@ function updatePolicyOf({ approval = "None", windows = [] }: UpdatesSpec = {}):
   if (approval === "None" && windows.length === 0) return undefined;
   return {
     needsApproval: approval === "Required",
-    windows: windows.map(({ schedule, duration, timeZone }) =>
-      updateWindow(schedule, duration, timeZone),
-    ),
+    windows: timeWindows(windows),
   };
 }
 

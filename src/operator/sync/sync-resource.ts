@@ -1,6 +1,6 @@
 import type { Rewrite } from "./rewrite-key.ts";
 import type { ConnectionRef } from "../api/connection-key.ts";
-import type { UpdateWindow } from "./window.ts";
+import type { TimeWindow } from "../lib/window.ts";
 import type { ValueContract } from "../api/value-contract.ts";
 
 /** A rule that selects sources among the entries that the vault lists. */
@@ -90,7 +90,7 @@ export interface UpdatePolicy {
   /** A user has to approve each set of versions. */
   readonly needsApproval: boolean;
   /** The times in which the target follows; none: always. */
-  readonly windows: readonly UpdateWindow[];
+  readonly windows: readonly TimeWindow[];
 }
 
 /** The desired state of a VaultSecret or VaultFile: the input of every decision. */

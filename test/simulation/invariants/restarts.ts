@@ -8,6 +8,8 @@ import {
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { Violation, type World } from "../world.ts";
+import type { KnownSpecs } from "./spec-history.ts";
+import { areClosed } from "./spec-items.ts";
 import { asksForRestart, AUTO_WORKLOAD, WORKLOAD } from "../workloads.ts";
 
 /**
@@ -15,6 +17,9 @@ import { asksForRestart, AUTO_WORKLOAD, WORKLOAD } from "../workloads.ts";
  * over each other's.
  */
 const TWO_LEADERS_MS = 75_000;
+
+/** Longest time of a request, in milliseconds: the window may have closed since. */
+const SENT_MS = 60_000;
 
 const templateOf = ({ spec }: KubeObject): unknown =>
   (spec as { readonly template: unknown }).template;
@@ -32,7 +37,11 @@ const stateOf = ({ metadata }: KubeObject): RestartState =>
  * A write to a workload changes two annotations and nothing else. A restart has a reason, and is a
  * quiet window after the last one (I15).
  */
-export function checkWorkload(world: World, { before, after, user }: Change): void {
+export function checkWorkload(
+  world: World,
+  history: KnownSpecs,
+  { before, after, user }: Change,
+): void {
   const windowMs = world.replicas.configOf(user).restartWindow;
   if (before === undefined || after === undefined)
     throw new Violation("I15", "the operator created or deleted a workload");
@@ -60,11 +69,40 @@ export function checkWorkload(world: World, { before, after, user }: Change): vo
   }
   if (changed.length === 0)
     throw new Violation("I15", `${name} was restarted although no content has changed`);
+  if (changed.every(([source]) => waitsForWindow(world, history, after, source)))
+    throw new Violation("I15", `${name} was restarted outside of its windows`);
   const sinceMs = (now.restart?.at ?? 0) - (former.restart?.at ?? 0);
   // Each replica measures the window with its own clock. Two leaders do not restart it twice: a
   // restart requires the version that was read.
   if (world.greatestSkewMs === 0 && sinceMs < windowMs)
     throw new Violation("I15", `${name} was restarted again after ${sinceMs} ms`);
+}
+
+interface Restarting {
+  readonly rolloutRestart?: readonly {
+    readonly kind: string;
+    readonly windows?: readonly { readonly schedule: string; readonly duration: string }[];
+  }[];
+}
+
+/**
+ * Reports whether a change of a resource must not restart a workload now, whichever of its recent
+ * specs the operator knows.
+ */
+function waitsForWindow(
+  { clock, greatestSkewMs }: World,
+  history: KnownSpecs,
+  { kind, metadata: { namespace, name } }: KubeObject,
+  source: string,
+): boolean {
+  const specs = history.recent(namespace, source) as readonly Restarting[];
+  if (greatestSkewMs > 0 || name !== WORKLOAD || specs.length === 0) return false;
+  return specs.every(({ rolloutRestart = [] }) => {
+    const own = rolloutRestart.filter((reference) => reference.kind === kind);
+    const windows = own.flatMap((reference) => reference.windows ?? []);
+    const isAlways = own.some((reference) => reference.windows === undefined);
+    return !isAlways && [0, SENT_MS].every((ms) => areClosed(windows, clock.now() - ms));
+  });
 }
 
 /**

@@ -93,8 +93,14 @@ export function specOf({ spec, metadata }: KubeObject): Spec {
 export const hasGate = (spec: Spec): boolean =>
   needsApproval(spec) || (spec.updates?.windows ?? []).length > 0;
 
-/** Reports whether all windows of a resource are closed. They open every 10 or 30 minutes. */
-export function isOutside({ updates: { windows = [] } = {} }: Spec, now: number): boolean {
+type Windows = NonNullable<NonNullable<Spec["updates"]>["windows"]>;
+
+/** Reports whether all windows of a resource are closed. */
+export const isOutside = ({ updates: { windows = [] } = {} }: Spec, now: number): boolean =>
+  areClosed(windows, now);
+
+/** Reports whether there are windows, and all are closed. They open every 10 or 30 minutes. */
+export function areClosed(windows: Windows, now: number): boolean {
   const isOpen = ({ schedule, duration }: (typeof windows)[number]): boolean => {
     const period = schedule.startsWith("*/10") ? 10 : 30;
     return (now / 60_000) % period < Number.parseInt(duration, 10);

@@ -2,7 +2,7 @@ import type { FormatFlags } from "../../../command-line/options.ts";
 import { formatObject } from "../../../command-line/format-object.ts";
 import { formatTable } from "../../../command-line/table.ts";
 import { isObject } from "../../../lib/is-object.ts";
-import { rolloutRestart } from "../../api/rollout-restart.ts";
+import { refersTo, rolloutRestart } from "../../api/rollout-restart.ts";
 import { withClusterUntilStopped } from "../cluster.ts";
 import type { ClusterFlags } from "../options.ts";
 import { readUsage, type Usage, type UsingResource, usersOf, type Workload } from "./read-usage.ts";
@@ -37,15 +37,7 @@ const idOf = ({ kind, name }: { readonly kind: string; readonly name: string }):
 function restartOf({ object }: UsingResource, workload: Workload): Restart {
   const spec = isObject(object.spec) ? object.spec["rolloutRestart"] : undefined;
   const references = rolloutRestart.safeParse(spec).data ?? [];
-  const isNamed = references.some(
-    ({ kind, name, selector }) =>
-      kind === workload.kind &&
-      (name === workload.name ||
-        (selector !== undefined &&
-          Object.entries(selector.matchLabels).every(
-            ([label, value]) => workload.labels[label] === value,
-          ))),
-  );
+  const isNamed = references.some((reference) => refersTo(reference, workload));
   return isNamed ? "rolloutRestart" : workload.isAuto ? "auto" : "none";
 }
 

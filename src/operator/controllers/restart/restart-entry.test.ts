@@ -59,6 +59,16 @@ test.each<Case>([
     { queued: true },
     { result: "Progressing", message: QUEUED },
   ],
+  [
+    "a restart that waits for its window",
+    restart({ result: "RolledOut" }),
+    { opensAt: Date.UTC(2026, 10, 22, 2) },
+    {
+      result: "Progressing",
+      time,
+      message: "waits: its next window opens at 2026-11-22T02:00:00.000Z",
+    },
+  ],
   ["no wait", undefined, { queued: false }, undefined],
 ])("a status shows %s", (_, last, memory, entry) => {
   expect(restartEntry(last, memory as RestartMemory)).toEqual(entry);

@@ -15,11 +15,20 @@ const QUEUED = `waits: ${MAX_ROLLING} workloads of the namespace roll out, and i
  */
 export function restartEntry(
   restart: Restart | undefined,
-  { failure, progress, queued }: Pick<RestartMemory, "failure" | "progress" | "queued">,
+  {
+    failure,
+    progress,
+    queued,
+    opensAt,
+  }: Pick<RestartMemory, "failure" | "progress" | "queued" | "opensAt">,
 ): Entry | undefined {
   const time = restart && new Date(restart.at).toISOString();
   if (failure !== undefined) return { result: "Failed", ...defined({ time, message: failure }) };
   if (queued === true) return { result: "Progressing", ...defined({ time, message: QUEUED }) };
+  if (opensAt !== undefined) {
+    const message = `waits: its next window opens at ${new Date(opensAt).toISOString()}`;
+    return { result: "Progressing", ...defined({ time, message }) };
+  }
   if (restart === undefined) return undefined;
   const { result = "Progressing", message = result === "Progressing" ? progress : undefined } =
     restart;

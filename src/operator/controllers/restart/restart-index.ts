@@ -1,5 +1,6 @@
 import { GroupIndex, type GroupNames } from "../../lib/groups.ts";
 import {
+  refersTo,
   type RestartReference,
   rolloutRestart,
   type WorkloadKind,
@@ -7,6 +8,7 @@ import {
 import type { RestartStatus } from "../../api/status.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
+import { type TimeWindow, timeWindows } from "../../lib/window.ts";
 import { keyOf, type KubeObject } from "../../kube/resource.ts";
 import type { SourceContent } from "../../restart/decide-restart.ts";
 import { readStatus } from "../../sync/stored-status.ts";
@@ -45,7 +47,7 @@ export function restartSource(kind: SyncKind, object: KubeObject): RestartSource
 }
 
 /** Name of a source in the state of a workload, whose namespace is the same. */
-export const sourceName = ({ kind, name }: RestartSource): string => `${kind}/${name}`;
+const sourceName = ({ kind, name }: RestartSource): string => `${kind}/${name}`;
 
 /** Returns the keys of the workloads that the status of a resource shows. */
 export function shownBy({ namespace, restarts }: RestartSource): string[] {
@@ -154,18 +156,36 @@ export class RestartIndex {
     { labels }: Pick<WorkloadMetadata, "labels">,
   ): Set<string> {
     const selecting = [...this.selecting(ref)].filter((key) =>
-      this.#selects(key, ref.kind, labels),
+      this.get(key)?.references.some((reference) => refersTo(reference, { ...ref, labels })),
     );
     return new Set([...this.naming(workload), ...selecting]);
   }
 
-  #selects(key: string, kind: WorkloadKind, labels: Readonly<Record<string, string>>): boolean {
-    const { references = [] } = this.get(key) ?? {};
-    return references.some((reference) => {
-      if (reference.kind !== kind || reference.selector === undefined) return false;
-      return Object.entries(reference.selector.matchLabels).every(
-        ([name, value]) => labels[name] === value,
-      );
-    });
+  /** Returns the content of resources that a workload is restarted for, by source. */
+  contentFor(
+    resources: Iterable<string>,
+    ref: WorkloadRef,
+    metadata: Pick<WorkloadMetadata, "labels">,
+  ): Map<string, SourceContent | undefined> {
+    const contents = new Map<string, SourceContent | undefined>();
+    for (const key of resources) {
+      const source = this.get(key);
+      if (source === undefined) continue;
+      const windows = windowsFor(source, ref, metadata);
+      contents.set(sourceName(source), source.content && { ...source.content, windows });
+    }
+    return contents;
   }
+}
+
+/** Returns the windows in which a resource restarts a workload; none: always. */
+function windowsFor(
+  { references }: RestartSource,
+  ref: WorkloadRef,
+  { labels }: Pick<WorkloadMetadata, "labels">,
+): readonly TimeWindow[] {
+  const all = references
+    .filter((reference) => refersTo(reference, { ...ref, labels }))
+    .map(({ windows = [] }) => windows);
+  return all.some(({ length }) => length === 0) ? [] : timeWindows(all.flat());
 }

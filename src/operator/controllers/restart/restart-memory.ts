@@ -19,6 +19,8 @@ export interface RestartMemory {
   pausedAt?: number;
   /** The rollout was paused when it was last read. */
   paused?: boolean;
+  /** Time at which the window opens that the restart waits for, in milliseconds since the epoch. */
+  opensAt?: number | undefined;
   /** The restart waits for the rollouts of other workloads. */
   queued?: boolean;
   /** Monotonic time of the last read during a rollout. */
@@ -40,6 +42,7 @@ type Shown = Omit<RestartInput, "pendingSince" | "restartedFor">;
 function decideAndRemember(memory: RestartMemory, shown: Shown): RestartDecision {
   const { pendingSince, restartedFor } = memory;
   const decision = decideRestart({ ...shown, pendingSince, restartedFor });
+  memory.opensAt = decision.action === "wait" ? decision.opensAt : undefined;
   if (decision.action === "wait") memory.pendingSince = decision.since;
   if (decision.action === "none") {
     memory.pendingSince = undefined;

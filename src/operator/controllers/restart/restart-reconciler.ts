@@ -18,7 +18,7 @@ import { OwnWrites } from "../outcome/own-writes.ts";
 import { PodSources } from "./pod-sources.ts";
 import { explainRejection, WorkloadWriter } from "./workload-writer.ts";
 import type { RestartEvents } from "./restart-events.ts";
-import { type RestartIndex, sourceName } from "./restart-index.ts";
+import type { RestartIndex } from "./restart-index.ts";
 import { type Entry, restartEntry } from "./restart-entry.ts";
 import { decideWithMemory, type RestartMemory } from "./restart-memory.ts";
 import { type RestartPace, ROLLOUT_DEADLINE_MS } from "./restart-pace.ts";
@@ -188,7 +188,8 @@ export class RestartReconciler {
     const metadata = this.#ownWrites.newest(key, watched);
     const users = await this.#usersOf(key, ref, metadata, signal);
     const memory = this.#memoryOf(key, metadata.uid);
-    return { key, ref, metadata, memory, users, sources: this.#contentOf(users), signal };
+    const sources = this.#options.index.contentFor(users, ref, metadata);
+    return { key, ref, metadata, memory, users, sources, signal };
   }
 
   /**
@@ -211,15 +212,6 @@ export class RestartReconciler {
       for (const user of index.writing(target)) users.add(user);
     }
     return users;
-  }
-
-  #contentOf(users: Iterable<string>): Map<string, SourceContent | undefined> {
-    const sources = new Map<string, SourceContent | undefined>();
-    for (const key of users) {
-      const source = this.#options.index.get(key);
-      if (source !== undefined) sources.set(sourceName(source), source.content);
-    }
-    return sources;
   }
 
   /** Decides and executes. A request that the API server rejects is retried with backoff. */

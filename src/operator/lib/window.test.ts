@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { parseCron } from "../lib/cron.ts";
-import { nextOpening, type UpdateWindow } from "./window.ts";
+import { parseCron } from "./cron.ts";
+import { nextOpening, type TimeWindow } from "./window.ts";
 
 const HOUR = 3_600_000;
-const window = (schedule: string, hours: number, timeZone = "Europe/Berlin"): UpdateWindow => ({
+const window = (schedule: string, hours: number, timeZone = "Europe/Berlin"): TimeWindow => ({
   schedule: parseCron(schedule),
   durationMs: hours * HOUR,
   timeZone,
 });
-const opening = (windows: readonly UpdateWindow[], now: string): string | undefined => {
+const opening = (windows: readonly TimeWindow[], now: string): string | undefined => {
   const next = nextOpening(windows, Date.parse(now));
   return next === undefined ? undefined : new Date(next).toISOString().slice(0, 16);
 };
