@@ -11,7 +11,7 @@ import { NAMESPACES, SILENCE_MS, Violation, type World } from "./world.ts";
 import { belongsTo, type Expected, expectedOf, targetObject } from "./expectations.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
 import { leftBehind } from "./invariants/left-behind.ts";
-import { itemsOf, needsApproval, type Spec } from "./invariants/spec-items.ts";
+import { needsApproval, type Spec } from "./invariants/spec-items.ts";
 import { outdatedWorkload } from "./invariants/restarts.ts";
 import { type Content, contentOf } from "./invariants/target-write.ts";
 import { checkFirstTargets, lackingCredentials, waiting } from "./first-targets.ts";
@@ -156,18 +156,11 @@ function readsOfConflicts({ resources, replicas }: World, quietMs: number): numb
 }
 
 /**
- * Returns the most writes at the beginning or the end of a window of resources whose targets cannot
- * be changed, or whose rules the next version may not fit: a status and its event, because they
- * cannot follow within the window.
+ * Returns the most writes at the beginning or the end of windows: a status and its event of each
+ * resource that cannot follow within its window, such as one whose target cannot be changed.
  */
 const windowsInVain = ({ resources }: World): number =>
-  2 *
-  resources.filter(({ spec }) => {
-    const { updates: { windows = [] } = {}, target } = spec as Spec;
-    const hasRules =
-      target?.validate !== undefined || itemsOf(spec as Spec).some(({ rules }) => rules);
-    return windows.length > 0 && (target?.immutable === true || hasRules);
-  }).length;
+  2 * resources.filter(({ spec }) => (spec as Spec).updates?.windows !== undefined).length;
 
 /** Reports whether an object of a resource has lost the label. */
 const lacksLabel = ({ metadata: { labels, ownerReferences = [] } }: KubeObject): boolean =>
