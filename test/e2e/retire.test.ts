@@ -1,11 +1,9 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { barePod, workload, Workloads } from "../lab/real/workloads.ts";
 import { condition, vaultSecret } from "../lab/real/resources.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
-import { ACCOUNT, World } from "../lab/real/world.ts";
+import { World } from "../lab/real/world.ts";
+import { cliLogin } from "./support/cli-login.ts";
 
 /**
  * `vaultsync usage` and `vaultsync retire`, with workloads that the controllers of a real cluster
@@ -13,29 +11,23 @@ import { ACCOUNT, World } from "../lab/real/world.ts";
  */
 let world: World;
 let pods: AsyncDisposable;
-let directory: string;
-let account: string;
+let login: Awaited<ReturnType<typeof cliLogin>>;
 beforeAll(async () => {
   world = await World.create();
   pods = new Workloads(world.plane, world.namespace).runPods();
   await world.startOperator(["--no-leader-elect", "--restart-window", "1s"]);
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-retire-"));
-  account = join(directory, "account.json");
-  const passwordFile = join(directory, "password");
-  await writeFile(passwordFile, world.vault.passwords.get(ACCOUNT) ?? "");
-  const login = ["login", "--url", world.vault.url, "--email", ACCOUNT, "--account", account];
-  await runInProcess([...login, "--password-file", passwordFile]);
+  login = await cliLogin(world);
 });
 afterAll(async () => {
   await pods[Symbol.asyncDispose]();
   await world[Symbol.asyncDispose]();
-  await rm(directory, { recursive: true, force: true });
+  await login[Symbol.asyncDispose]();
 });
 
 const run = (command: string, ...args: string[]) =>
   runInProcess([command, ...args, "--kubeconfig", world.plane.kubeconfigPath]);
 const usage = (...args: string[]) => run("usage", ...args, "-n", world.namespace);
-const retire = (...args: string[]) => run("retire", "shop-db", ...args, "--account", account);
+const retire = (...args: string[]) => run("retire", "shop-db", ...args, "--account", login.account);
 const converged = (status: string) =>
   world.until("VaultSecret", "shop-db", (one) => condition(one, "Converged")?.status === status);
 
@@ -86,7 +78,7 @@ test("a version is retired when no pod runs it any more, and not before", async 
   expect(proven.stdout).toMatch(/deployment\/web +True/u);
   const done = await retire("--version", "1", "--yes");
   expect(done).toMatchObject({ code: 0, stderr: "deleted version 1 of shop-db\n" });
-  const listed = await runInProcess(["secret", "versions", "shop-db", "--account", account]);
+  const listed = await runInProcess(["secret", "versions", "shop-db", "--account", login.account]);
   expect(listed.stdout).toMatch(/^2 /mu);
   expect(listed.stdout).not.toMatch(/^1 /mu);
 });

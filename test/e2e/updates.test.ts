@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { World } from "../lab/real/world.ts";
 import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
+import { cliLogin } from "./support/cli-login.ts";
 
 /** `vaultsync rollback`, `resume` and `approve`, with an operator and a vault. */
 let world: World;
@@ -42,6 +43,32 @@ test("a bad value is taken back in one command, held, and followed again", async
 
   expect(await world.run("resume", "vaultsecret/shop")).toMatchObject({ code: 0 });
   await world.has("shop", "password", fixed!);
+});
+
+test("the history of a resource names the versions, and a time takes the target back", async () => {
+  await using login = await cliLogin(world);
+  const [first, second] = ["first", "second"].map((name) => world.canaries.text(name));
+  await world.protect("dated", first!);
+  const time = new Date().toISOString();
+  await world.protect("dated", second!);
+  await world.apply(vaultSecret("shop-3", { password: "dated" }));
+  await world.has("shop-3", "password", second!);
+
+  const shown = await world.run("history", "shop-3", "--account", login.account);
+  expect(shown).toMatchObject({ code: 0, stderr: "" });
+  expect(shown.stdout).toMatch(/^ENTRY +VERSION +CREATED +BY +STATE$/mu);
+  expect(shown.stdout).toMatch(/^dated +2 +\S+Z +ops@example\.com +in the target: password$/mu);
+  expect(shown.stdout).toMatch(/^dated +1 +\S+Z +ops@example\.com +-$/mu);
+  const without = await world.run("history", "shop-3", "--account", "/nowhere", "-o", "json");
+  expect(without.stderr).toContain("only the versions that the cluster shows: ");
+  expect(JSON.parse(without.stdout)).toMatchObject({
+    versions: [{ entry: "dated", version: 2, keys: ["password"] }],
+  });
+
+  const back = () => world.run("rollback", "shop-3", "--at", time, "--account", login.account);
+  expect((await back()).code).toBe(0);
+  await world.has("shop-3", "password", first!);
+  expect((await back()).stderr).toContain(`has the versions of ${time} already`);
 });
 
 test("a version that the vault does not have is not ready, and changes nothing", async () => {

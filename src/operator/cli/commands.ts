@@ -1,5 +1,10 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { ACCOUNT_VARIABLE, accountDirectory, addFormatOption } from "../../command-line/options.ts";
+import {
+  ACCOUNT_VARIABLE,
+  accountDirectory,
+  addAccountOption,
+  addFormatOption,
+} from "../../command-line/options.ts";
 import type { ConnectionRef } from "../api/connection-key.ts";
 import {
   API_GROUP,
@@ -21,6 +26,7 @@ import {
   NOT_READY,
   parseList,
   parseSeconds,
+  parseTime,
   parseVersion,
   parseWholeNumber,
 } from "./options.ts";
@@ -70,13 +76,22 @@ function syncCommand(): Command {
 }
 
 function rollbackCommand(): Command {
-  return addClusterOptions(new Command("rollback"))
+  return addAccountOption(addClusterOptions(new Command("rollback")))
     .description(
       `Take the target of a resource back to an earlier version of an entry, and hold it there until vaultsync resume: set the annotation vaultsync.dev/hold, and wait for the result. Its other keys stay in the versions that they have. The exit code is ${NOT_READY} if the target does not have the version afterwards.`,
     )
     .argument("<name>", FOLLOWING_NAME, parseFollowingName)
     .option("--key <key>", "key of the target, if it has several entries of the vault")
-    .option("--to <version>", "version (default: the one before)", parseVersion)
+    .addOption(
+      new Option("--to <version>", "version (default: the one before)")
+        .argParser(parseVersion)
+        .conflicts("at"),
+    )
+    .option(
+      "--at <time>",
+      "the version that was the latest one then, such as 2026-12-24T06:00:00Z: asks the vault with your login",
+      parseTime,
+    )
     .option("--reason <text>", "reason, shown in the status of the resource")
     .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
     .option(

@@ -1,3 +1,4 @@
+import { readTimestamp } from "../../protocol/read-timestamp.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 
 /** Exit code if an object is not ready; 1 and 2 are a failure and wrong usage. */
@@ -70,6 +71,14 @@ export function parseSeconds(text: string): number {
 }
 
 /** Parses a version of an entry. @throws InvalidArgumentError */
+/** Parses RFC 3339 and returns milliseconds since the epoch. @throws InvalidArgumentError */
+export function parseTime(text: string): number {
+  const time = readTimestamp(text);
+  if (time === undefined)
+    throw new InvalidArgumentError("expected a time, such as 2026-12-24T06:00:00Z.");
+  return time;
+}
+
 export function parseVersion(text: string): number {
   const version = parseWholeNumber(text);
   if (version < 1) throw new InvalidArgumentError("expected a version, such as 3.");

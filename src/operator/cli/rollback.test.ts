@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { rollbackChanges } from "./rollback.ts";
+import { changesAt, rollbackChanges } from "./rollback.ts";
 
 const item = (key: string, source: string, version?: number) => ({ key, source, version });
 const user = item("user", "db/user", 2);
@@ -43,5 +43,27 @@ describe("rollbackChanges", () => {
     ],
   ])("rejects %j with %j", (items, flags, message) => {
     expect(() => rollbackChanges(items, flags)).toThrow(message);
+  });
+});
+
+describe("changesAt", () => {
+  const versions = [1, 2, 5].map((version) => ({ version, createdAt: version * 1_000 }));
+  const at = (time: number, items = [user, password], key?: string) =>
+    changesAt(items, { key, at: time }, () => versions);
+
+  test("takes each key to the version that was the latest one then", () => {
+    expect(at(4_999)).toEqual([{ key: "password", source: "db/password", from: 5, to: 2 }]);
+    expect(at(1_000, [user, password], "user")).toEqual([
+      { key: "user", source: "db/user", from: 2, to: 1 },
+    ]);
+  });
+
+  test.each([
+    [999, [user], "the vault has no version of db/user from 1970-01-01T00:00:00.999Z"],
+    [2_000, [user], "the target has the versions of 1970-01-01T00:00:02.000Z already"],
+    [2_000, [item("user", "db/user")], "there is nothing to roll back"],
+    [2_000, [], "no key follows the latest version"],
+  ])("rejects the time %d of %j", (time, items, message) => {
+    expect(() => at(time, items)).toThrow(message);
   });
 });

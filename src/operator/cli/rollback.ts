@@ -1,4 +1,5 @@
 import { systemClock } from "../../lib/clock.ts";
+import type { AccountFlags } from "../../command-line/options.ts";
 import { formatTable } from "../../command-line/table.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
 import type { SyncResource } from "../sync/sync-resource.ts";
@@ -9,10 +10,15 @@ import { idOf, type ResourceName } from "./resource-name.ts";
 import type { ItemState } from "./status/resource-state.ts";
 import { untilConverged } from "./until-converged.ts";
 import { printStates, syncOne } from "./sync.ts";
+import { entryVersions, type EntryVersion, versionAt } from "./updates/entry-versions.ts";
+import { entriesOf, isOf, keyOf, statusOf } from "./updates/history.ts";
+import type { KubeObject } from "../kube/resource.ts";
 
 /** Flags of `vaultsync rollback`. */
-export interface RollbackFlags extends ClusterFlags {
+export interface RollbackFlags extends ClusterFlags, AccountFlags {
   readonly to?: number;
+  /** In milliseconds since the epoch. */
+  readonly at?: number;
   readonly key?: string;
   readonly reason?: string;
   readonly wait?: boolean;
@@ -64,6 +70,52 @@ export function rollbackChanges(
     });
 }
 
+/**
+ * Returns the keys, or the named one, that had another version of their entry at a time.
+ * @param versionsOf returns the versions of the entry of a key that the vault has
+ * @throws Error that says which entry had none, or that nothing changes
+ */
+export function changesAt(
+  items: readonly ItemState[],
+  { key, at }: { readonly key?: string | undefined; readonly at: number },
+  versionsOf: (item: ItemState) => readonly EntryVersion[],
+): Change[] {
+  const time = new Date(at).toISOString();
+  const named = key === undefined ? items : items.filter((item) => item.key === key);
+  if (named.length === 0)
+    throw new Error(`no key${key === undefined ? "" : ` ${key}`} follows the latest version`);
+  const changes = named.flatMap((item): Change[] => {
+    const { key: of, source, version: from } = item;
+    const to = versionAt(versionsOf(item), at)?.version;
+    if (to === undefined) throw new Error(`the vault has no version of ${source} from ${time}`);
+    if (from === undefined)
+      throw new Error(`the target has no version of ${source}: there is nothing to roll back`);
+    return to === from ? [] : [{ key: of, source, from, to }];
+  });
+  if (changes.length === 0) throw new Error(`the target has the versions of ${time} already`);
+  return changes;
+}
+
+/** Returns the keys whose versions change, as the flags say. Asks the vault for a time. */
+async function changesFor(
+  name: ResourceName,
+  object: KubeObject,
+  flags: RollbackFlags,
+): Promise<Change[]> {
+  const items = followingItems(object, parsedResource(name, object));
+  const { at, key } = flags;
+  if (at === undefined) return rollbackChanges(items, flags);
+  const { VaultClient } = await import("../../protocol/client/vault-client.ts");
+  const client = await VaultClient.open(flags.account);
+  const status = statusOf(name, object);
+  const versions = new Map<string, readonly EntryVersion[]>();
+  for (const entry of entriesOf(status)) {
+    const listed = await entryVersions(client, entry);
+    for (const item of status.items ?? []) if (isOf(entry, item)) versions.set(keyOf(item), listed);
+  }
+  return changesAt(items, { key, at }, (item) => versions.get(item.key) ?? []);
+}
+
 /** Returns the annotation that holds these versions in addition to what is held already. */
 function holdOf(resource: SyncResource, changes: readonly Change[], reason = ""): string {
   const versions = {
@@ -82,7 +134,7 @@ async function rollBack(
 ): Promise<void> {
   const object = await readResource(cluster, name, signal);
   const resource = parsedResource(name, object);
-  const changes = rollbackChanges(followingItems(object, resource), flags);
+  const changes = await changesFor(name, object, flags);
   const header = ["KEY", "ENTRY", "FROM", "TO"];
   const rows = changes.map(({ key, source, from, to }) => [key, source, `${from}`, `${to}`]);
   process.stdout.write(`${formatTable(header, rows)}\n`);

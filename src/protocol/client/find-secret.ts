@@ -1,6 +1,7 @@
 import { canonicalEmail } from "../email-address.ts";
-import { listNoDup } from "../operations/secrets.ts";
-import type { SecretRecord } from "../responses.ts";
+import { listNoDup, versionList } from "../operations/secrets.ts";
+import { versionListForLink } from "../operations/shared-secrets.ts";
+import type { SecretRecord, VersionRecord } from "../responses.ts";
 import type { VaultClient } from "./vault-client.ts";
 
 /** A name, and the creator if several secrets have it. */
@@ -49,4 +50,19 @@ export async function existingSecret(
   throw new Error(
     `no secret ${JSON.stringify(secret.name)}${from}: vaultsync secret list shows those that ${client.email} may read`,
   );
+}
+
+/**
+ * Returns the versions of a secret, ascending. @throws Error when the account has no such secret
+ * that it may read
+ */
+export async function secretVersions(
+  client: VaultClient,
+  secret: SecretName,
+): Promise<readonly VersionRecord[]> {
+  const { key_name, owner, shared } = await existingSecret(client, secret);
+  const listed = await (shared
+    ? client.call(versionListForLink, { key_name, owner })
+    : client.call(versionList, { key_name }));
+  return listed.versions;
 }

@@ -1,9 +1,10 @@
 import { Command } from "commander";
-import { addFormatOption } from "../../../command-line/options.ts";
+import { addAccountOption, addFormatOption } from "../../../command-line/options.ts";
 import { addClusterOptions, addKubeconfigOptions, NOT_READY, parseSeconds } from "../options.ts";
 import { FOLLOWING_NAME, parseFollowingName, type ResourceName } from "../resource-name.ts";
 import type { ApproveFlags } from "./approve.ts";
 import type { FreezeFlags, UnfreezeFlags } from "./freeze.ts";
+import type { HistoryFlags } from "./history.ts";
 
 const addOperatorOption = (command: Command): Command =>
   command.option("--operator-namespace <name>", "namespace of the operator", "vaultsync-system");
@@ -49,8 +50,20 @@ function approveCommand(): Command {
     );
 }
 
+function historyCommand(): Command {
+  return addFormatOption(addAccountOption(addClusterOptions(new Command("history"))))
+    .description(
+      "Show the versions of the entries that a resource refers to, their times and authors, what the target has of them and what the latest one waits for, and the last restarts. Asks the vault with your login; without one, it shows the versions that the cluster knows. Reads no values.",
+    )
+    .argument("<name>", FOLLOWING_NAME, parseFollowingName)
+    .action(async (name: ResourceName, flags: HistoryFlags) =>
+      (await import("./history.ts")).history(name, flags),
+    );
+}
+
 /** Returns the definitions of the commands that say when targets follow newer versions. */
 export const updateCommands = (): Command[] => [
+  historyCommand(),
   approveCommand(),
   freezeCommand(),
   unfreezeCommand(),

@@ -5,20 +5,20 @@ import { confirm } from "../../../command-line/confirm.ts";
 import type { AccountFlags } from "../../../command-line/options.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
-import { existingSecret, findSecret, listSecrets } from "../../../protocol/client/find-secret.ts";
+import {
+  existingSecret,
+  findSecret,
+  listSecrets,
+  secretVersions,
+} from "../../../protocol/client/find-secret.ts";
 import type { RequestBody } from "../../../protocol/operation-bodies.ts";
 import {
   deleteSecrets,
   protect,
   versionDelete,
   versionExpose,
-  versionList,
 } from "../../../protocol/operations/secrets.ts";
-import {
-  protectLink,
-  versionExposeLink,
-  versionListForLink,
-} from "../../../protocol/operations/shared-secrets.ts";
+import { protectLink, versionExposeLink } from "../../../protocol/operations/shared-secrets.ts";
 import { share, unshare } from "../../../protocol/operations/sharing.ts";
 import type { Permission } from "../../../protocol/responses.ts";
 import { readPassword } from "../terminal.ts";
@@ -52,11 +52,8 @@ export type VersionsFlags = OwnerFlags & ListFlags;
 
 export async function versions(name: string, flags: VersionsFlags): Promise<void> {
   const client = await VaultClient.open(flags.account);
-  const { key_name, owner, shared } = await existingSecret(client, { name, owner: flags.owner });
-  const listed = await (shared
-    ? client.call(versionListForLink, { key_name, owner })
-    : client.call(versionList, { key_name }));
-  printList("versions", listed.versions.toReversed(), versionRows, flags);
+  const listed = await secretVersions(client, { name, owner: flags.owner });
+  printList("versions", listed.toReversed(), versionRows, flags);
 }
 
 /**

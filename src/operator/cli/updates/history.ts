@@ -1,0 +1,141 @@
+import { formatObject } from "../../../command-line/format-object.ts";
+import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
+import { formatTable } from "../../../command-line/table.ts";
+import { findCondition } from "../../api/conditions.ts";
+import { vaultFileKind } from "../../api/kinds.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { readStatus, type SyncStatus } from "../../sync/stored-status.ts";
+import { formatTimestamp } from "../../sync/timestamp.ts";
+import { withClusterUntilStopped } from "../cluster.ts";
+import type { ClusterFlags } from "../options.ts";
+import { readResource } from "../read-resource.ts";
+import type { ResourceName } from "../resource-name.ts";
+import { type Entry, entryVersions, type EntryVersion } from "./entry-versions.ts";
+
+/** Flags of `vaultsync history`. */
+export type HistoryFlags = ClusterFlags & AccountFlags & FormatFlags;
+
+/** A version of an entry, and what the target has of it. */
+interface VersionRow {
+  readonly entry: string;
+  readonly version: number;
+  /** RFC 3339. */
+  readonly createdAt?: string | undefined;
+  readonly createdBy?: string | undefined;
+  /** The keys of the target that have it. */
+  readonly keys: readonly string[];
+  /** Why the target does not follow it, if it is the latest version. */
+  readonly waitsFor?: string | undefined;
+}
+
+type ShownItem = NonNullable<SyncStatus["items"]>[number];
+
+const entryOf = (item: ShownItem): Entry =>
+  "filename" in item
+    ? { kind: "file", name: item.filename }
+    : { kind: "secret", name: item.key, owner: item.owner };
+
+/** Reports whether an item of a status is of an entry. */
+export const isOf = ({ name, owner }: Entry, item: ShownItem): boolean => {
+  const other = entryOf(item);
+  return other.name === name && other.owner === owner;
+};
+
+/** Returns the key of an item of a status. */
+export const keyOf = (item: ShownItem): string => ("filename" in item ? item.key : item.secretKey);
+
+/** Returns the entries that a status shows, each once. */
+export function entriesOf({ items = [] }: SyncStatus): Entry[] {
+  return items.map(entryOf).filter(({ name, owner }, at, all) => {
+    return all.findIndex((other) => other.name === name && other.owner === owner) === at;
+  });
+}
+
+/**
+ * Returns the versions of an entry, the newest first: those that the vault lists or, if it was not
+ * asked, those that the status shows.
+ */
+export function versionRows(
+  entry: Entry,
+  { items = [], conditions }: SyncStatus,
+  listed: readonly EntryVersion[] | undefined,
+): VersionRow[] {
+  const own = items.filter((item) => isOf(entry, item) && item.otherVault !== true);
+  const latest = Math.max(0, ...own.map((item) => item.latest ?? 0));
+  const shown = new Set(own.flatMap((item) => [item.version ?? [], item.latest ?? []].flat()));
+  const versions: readonly EntryVersion[] =
+    listed ?? [...shown].map((version) => ({ version, createdAt: undefined }));
+  const gate = findCondition(conditions, "UpdateAvailable")?.reason;
+  return versions
+    .toSorted((one, other) => other.version - one.version)
+    .map(({ version, createdAt, createdBy }) => {
+      const keys = own.filter((item) => item.version === version).map(keyOf);
+      const isWaiting = version === latest && own.some((item) => (item.version ?? 0) < latest);
+      return {
+        entry: entry.name,
+        version,
+        createdAt: formatTimestamp(createdAt),
+        createdBy,
+        keys,
+        waitsFor: isWaiting && keys.length === 0 ? gate : undefined,
+      };
+    });
+}
+
+const stateOf = ({ keys, waitsFor }: VersionRow): string =>
+  keys.length > 0 ? `in the target: ${keys.join(", ")}` : waitsFor === undefined ? "-" : waitsFor;
+
+function print(rows: readonly VersionRow[], { syncedAt, restarts = [] }: SyncStatus): void {
+  const cells = rows.map((row) => [
+    row.entry,
+    `${row.version}`,
+    row.createdAt ?? "-",
+    row.createdBy ?? "-",
+    stateOf(row),
+  ]);
+  process.stdout.write(formatTable(["ENTRY", "VERSION", "CREATED", "BY", "STATE"], cells));
+  if (syncedAt !== undefined) process.stdout.write(`\nlast change of the target: ${syncedAt}\n`);
+  if (restarts.length === 0) return;
+  const restarted = restarts.map(({ kind, name, result, time, message }) => [
+    `${kind.toLowerCase()}/${name}`,
+    result,
+    time ?? "-",
+    message ?? "-",
+  ]);
+  process.stdout.write(`\n${formatTable(["WORKLOAD", "RESTART", "TIME", "MESSAGE"], restarted)}`);
+}
+
+function note(error: unknown): undefined {
+  const why = error instanceof Error ? error.message : "the vault did not respond";
+  process.stderr.write(`only the versions that the cluster shows: ${why}\n`);
+}
+
+/** Returns the versions that the vault lists; `undefined`, with a note, if the login cannot ask. */
+async function listedVersions(
+  entries: readonly Entry[],
+  account: string,
+): Promise<readonly (readonly EntryVersion[] | undefined)[]> {
+  const { VaultClient } = await import("../../../protocol/client/vault-client.ts");
+  const client = await VaultClient.open(account).catch(note);
+  if (client === undefined) return entries.map(() => undefined);
+  return Promise.all(entries.map((entry) => entryVersions(client, entry).catch(note)));
+}
+
+/** Returns the status of a resource. */
+export const statusOf = ({ kind }: ResourceName, { status }: KubeObject): SyncStatus =>
+  readStatus(kind === vaultFileKind ? "VaultFile" : "VaultSecret", status);
+
+/**
+ * Prints the versions of the entries that a resource refers to, what its target has of them, and
+ * the last restarts. Reads no value.
+ */
+export const history = (name: ResourceName, flags: HistoryFlags): Promise<void> =>
+  withClusterUntilStopped(flags, async (cluster, signal) => {
+    const status = statusOf(name, await readResource(cluster, name, signal));
+    const entries = entriesOf(status);
+    const listed = await listedVersions(entries, flags.account);
+    const rows = entries.flatMap((entry, at) => versionRows(entry, status, listed[at]));
+    if (flags.output === "table") return print(rows, status);
+    const { syncedAt, restarts = [] } = status;
+    process.stdout.write(formatObject({ versions: rows, syncedAt, restarts }, flags.output));
+  });
