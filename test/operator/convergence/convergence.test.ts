@@ -1,7 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import { RESTART_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
-import { change, MINUTE, notRestarted, started, TARGET, TRUE } from "./scene.ts";
+import { StatusError } from "../../lab/simulated/api-server/status-error.ts";
+import {
+  change,
+  MINUTE,
+  notRestarted,
+  type Scene,
+  started,
+  TARGET,
+  TRUE,
+  waiting,
+} from "./scene.ts";
 
 const web = { owner: "StatefulSet/web", env: [TARGET] };
 
@@ -122,6 +133,25 @@ describe("an operator", () => {
     expect(converged()).toBe("absent");
   });
 
+  test("whose lists of pods fail shows what it found before", async () => {
+    await using scene = await started();
+    const { world, pods, converged } = scene;
+    pods.create("web-0", web);
+    await change(scene);
+    world.network = {
+      send: ({ verb, resource }) => {
+        if (verb === "list" && resource.plural === "pods")
+          throw new StatusError(500, "InternalError");
+      },
+    };
+    await world.settle(10 * MINUTE);
+    expect(converged()).toBe(notRestarted("StatefulSet web"));
+    world.network = {};
+    pods.remove("web-0");
+    await world.settle(10 * MINUTE);
+    expect(converged()).toBe(TRUE);
+  });
+
   test("that may not list pods shows it where the condition was shown, and nothing else", async () => {
     await using scene = await started();
     const { world, pods, converged } = scene;
@@ -134,10 +164,11 @@ describe("an operator", () => {
     expect(converged()).toBe(notRestarted("StatefulSet web"));
     world.deny("shop/pods");
     await change(scene, 4);
+    await change(scene, 5);
     expect(converged()).toContain("Unknown PodsUnknown: the operator may not list pods");
-    expect(
-      world.log.filter(({ message }) => message.startsWith("pods are not listed")),
-    ).toHaveLength(2);
+    const lines = world.log.filter(({ message }) => message.startsWith("pods are not listed"));
+    const fields = { resource: "pods", namespace: "shop", reason: "Forbidden" };
+    expect(lines.map((line) => line.fields)).toEqual([fields, fields]);
     world.allow();
     await world.settle(6 * MINUTE);
     expect(converged()).toBe(notRestarted("StatefulSet web"));
@@ -228,6 +259,20 @@ describe("a target", () => {
     expect(converged()).toBe(TRUE);
   });
 
+  test("of a suspended resource that a user deletes proves nothing", async () => {
+    await using scene = await started();
+    const { world, pods, converged } = scene;
+    pods.create("web-0", web);
+    await change(scene);
+    world.follow({ password: "db" }, { suspend: true });
+    await world.settle();
+    world.deleteTarget();
+    pods.remove("web-0");
+    await world.settle(10 * MINUTE);
+    expect(converged()).toBe(notRestarted("StatefulSet web"));
+    expect(world.log.filter(({ message }) => message === "reconcile failed")).toEqual([]);
+  });
+
   test("with equal bytes in a new version keeps its proof", async () => {
     await using scene = await started();
     const { world, pods, converged } = scene;
@@ -241,5 +286,100 @@ describe("a target", () => {
     await change(scene, 3);
     expect(world.status().items?.[0]?.version).toBe(3);
     expect(converged()).toBe(TRUE);
+  });
+});
+
+/** Creates a pod that uses a target, lets it converge, and returns the events of the proof. */
+async function proven({ world, pods }: Scene, target: string) {
+  await world.settle(2_000);
+  pods.create("app-0", { owner: "StatefulSet/app", env: [target] });
+  await world.settle(10 * MINUTE);
+  return world.events.filter(({ reason }) => reason === "Converged");
+}
+
+describe("the event of the proof", () => {
+  test.each([
+    ["a b c d e", "a 1, b 1, c 1, d 1, e 1"],
+    ["a b c d e f g", "a 1, b 1, c 1, d 1, e 1 and 2 more"],
+  ])("names at most five of the secrets %s", async (letters, named) => {
+    await using scene = await started();
+    const names = letters.split(" ");
+    scene.world.vault().lists(...["db", ...names].map((name) => ({ name })));
+    scene.world.follow(Object.fromEntries(names.map((name) => [name, name])), { name: "many" });
+    expect(await proven(scene, "Secret/many")).toMatchObject([
+      {
+        regarding: { kind: "VaultSecret", name: "many" },
+        type: "Normal",
+        action: "Prove",
+        note: `every pod that uses the target runs ${named}`,
+      },
+    ]);
+  });
+
+  test("names the files of a VaultFile", async () => {
+    await using scene = await started();
+    scene.world.vault().uploads("app.conf");
+    const [file, connection] = ["conf", "vault"].map((name) => ({ namespace: "shop", name }));
+    scene.world.followFiles(file!, connection!, ["app.conf"]);
+    expect(await proven(scene, "Secret/conf")).toMatchObject([
+      {
+        regarding: { kind: "VaultFile", name: "conf" },
+        note: "every pod that uses the target runs app.conf 1",
+      },
+    ]);
+  });
+
+  test("names no optional secret that the vault does not list", async () => {
+    await using scene = await started();
+    const data = [
+      { secretKey: "password", remoteRef: { key: "db" } },
+      { secretKey: "extra", remoteRef: { key: "extra" }, optional: true },
+    ];
+    scene.world.follow({}, { name: "many", data });
+    const notes = (await proven(scene, "Secret/many")).map(({ note }) => note);
+    expect(notes).toEqual(["every pod that uses the target runs db 1"]);
+  });
+
+  test("is not recorded if the last pod with older content ends, and no pod is left", async () => {
+    await using scene = await started();
+    const { world, pods, converged } = scene;
+    pods.create("web-0", web);
+    await change(scene);
+    pods.remove("web-0");
+    await world.settle(10 * MINUTE);
+    expect(converged()).toBe(TRUE);
+    expect(world.events.filter(({ reason }) => reason === "Converged")).toEqual([]);
+  });
+});
+
+describe("a Deployment with old pods", () => {
+  const old = { owner: "Deployment/app", hash: "a", env: [TARGET] };
+
+  test.each([
+    ["web", waiting("Deployment app")],
+    ["other", notRestarted("Deployment app")],
+  ])("and the label app=%s is restarted if the selector selects it", async (app, text) => {
+    const selector = { matchLabels: { app: "web" } };
+    await using scene = await started({ rolloutRestart: [{ kind: "Deployment", selector }] });
+    const { world, pods, converged } = scene;
+    world.workloads.create("Deployment", "app", { metadata: { labels: { app } } });
+    pods.create("app-a", old);
+    await world.settle();
+    await change(scene);
+    expect(converged()).toBe(text);
+  });
+
+  test("that asks for restarts is restarted without a reference", async () => {
+    await using scene = await started({ rolloutRestart: [] });
+    const { world, pods, converged } = scene;
+    const annotations = { [RESTART_ANNOTATION]: "auto" };
+    const template = {
+      spec: { containers: [{ name: "app", envFrom: [{ secretRef: { name: "db" } }] }] },
+    };
+    world.workloads.create("Deployment", "app", { metadata: { annotations }, spec: { template } });
+    pods.create("app-a", old);
+    await world.settle();
+    await change(scene);
+    expect(converged()).toBe(waiting("Deployment app"));
   });
 });

@@ -88,6 +88,7 @@ test("a Job counts while it runs, and not when it has completed", async () => {
 test("a volume follows after the sync period of the kubelets, a subPath at a restart", async () => {
   await using scene = await started();
   const { world, pods, converged } = scene;
+  await world.settle(5 * MINUTE);
   pods.create("web-0", { owner: "StatefulSet/web", volumes: [TARGET] });
   pods.create("api-0", { owner: "StatefulSet/api", subPaths: [TARGET] });
   await change(scene, 2, 80_000);
@@ -136,4 +137,49 @@ test("a container that waited for the first content of the target has it", async
   await world.settle(MINUTE);
   expect(converged()).toBe("absent");
   expect(world.condition("Converged", "new")?.status).toBe("True");
+});
+
+test("a container that starts immediately after a change may have cached content", async () => {
+  await using scene = await started();
+  const { world, pods, converged } = scene;
+  pods.create("web-0", { owner: "StatefulSet/web", env: [TARGET], isWaiting: true });
+  await world.settle(MINUTE);
+  await change(scene);
+  pods.startContainer("web-0");
+  await world.settle(10 * MINUTE);
+  expect(converged()).toBe(notRestarted("StatefulSet web"));
+});
+
+test("a volume of an immutable target does not follow when the target is recreated", async () => {
+  await using scene = await started({ target: { immutable: true } });
+  const { world, pods, converged } = scene;
+  pods.create("web-0", { owner: "StatefulSet/web", volumes: [TARGET] });
+  await change(scene);
+  world.deleteTarget();
+  await world.settle(10 * MINUTE);
+  expect(converged()).toBe(notRestarted("StatefulSet web"));
+});
+
+test("a Deployment with an old pod after its rollout is not restarted again", async () => {
+  await using scene = await started();
+  const { world, pods, converged } = scene;
+  world.workloads.create("Deployment", "web");
+  pods.create("web-a", { owner: "Deployment/web", hash: "a", env: [TARGET] });
+  await world.settle();
+  await change(scene, 2, 35_000);
+  expect(world.workloads.count("Deployment", "web")).toBe(1);
+  expect(converged()).toBe(waiting("Deployment web"));
+  world.workloads.rollOut("web");
+  await world.settle(MINUTE);
+  expect(converged()).toBe(notRestarted("Deployment web"));
+});
+
+test("a Deployment is not restarted because the resource names another one", async () => {
+  await using scene = await started();
+  const { world, pods, converged } = scene;
+  for (const name of ["web", "api"]) world.workloads.create("Deployment", name);
+  pods.create("api-a", { owner: "Deployment/api", hash: "a", env: [TARGET] });
+  await world.settle();
+  await change(scene);
+  expect(converged()).toBe(notRestarted("Deployment api"));
 });
