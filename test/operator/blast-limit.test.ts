@@ -278,6 +278,51 @@ test("a confirmation of another number confirms no later loss of as many names",
   expect(names.filter((name) => scene.value("shop", name) !== undefined)).toEqual(["name-0"]);
 });
 
+/** Returns the notes of the events about confirmations that confirmed nothing. */
+const unconfirmed = (scene: SimulatedWorld): string[] =>
+  scene.events
+    .filter(({ reason, action }) => reason === "RemovalsNotConfirmed" && action === "Confirm")
+    .map(({ note }) => note.replace(/^.*, and was removed: /u, ""));
+
+test("a confirmation of 0 confirms nothing, not even what is not proven yet", async () => {
+  await using scene = new SimulatedWorld();
+  const names = range(6).map((n) => `name-${n}`);
+  const vault = scene.addVault("shop", names, DELETE);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  vault.remove(...names.slice(0, 4));
+  await scene.clock.advance(MINUTE / 2);
+  confirm(scene, "shop", "0");
+  await scene.clock.advance(1_000);
+  expect(unconfirmed(scene)).toEqual(["no removals are held"]);
+  vault.remove("name-4");
+  await scene.clock.advance(10 * MINUTE);
+  expect(scene.connectionCondition("RemovalsHeld")?.message).toContain("confirm-removals=5");
+});
+
+test("a confirmation confirms nothing if a further name disappears before it is processed", async () => {
+  await using scene = new SimulatedWorld();
+  const names = range(7).map((n) => `name-${n}`);
+  const vault = scene.addVault("shop", names, DELETE, { refreshInterval: "5s" });
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  vault.remove(...names.slice(0, 6));
+  await scene.clock.advance(10 * MINUTE);
+  scene.network = {
+    send: async ({ verb, resource, signal }) => {
+      if (verb !== "patch" || resource.kind !== "VaultConnection") return;
+      vault.remove("name-6");
+      await scene.clock.sleep(10_000, signal);
+    },
+  };
+  confirm(scene, "shop", "6");
+  await scene.clock.advance(10 * MINUTE);
+  expect(unconfirmed(scene)).toEqual([
+    "7 removals are held: look at them, and confirm this number",
+  ]);
+  expect(names.filter((name) => scene.value("shop", name) === undefined)).toEqual([]);
+});
+
 test("names whose targets stay need no confirmation, but count for those whose targets would not", async () => {
   await using scene = new SimulatedWorld();
   const kept = range(8).map((n) => `kept-${n}`);

@@ -250,6 +250,16 @@ test.each(["absent", "terminating"])(
   },
 );
 
+test("a connection that is deleted while it is opened gets no status", async () => {
+  const scene = new Scene({ caBundleRef });
+  const get = scene.api.get.bind(scene.api);
+  scene.api.get = (resource, ref) => {
+    if (resource.plural === "configmaps") scene.watch(undefined);
+    return get(resource, ref);
+  };
+  expect(await scene.reconcile()).toEqual({ waitMs: 30_000 });
+});
+
 test("an invalid spec closes the client, and the status says what is wrong", async () => {
   const scene = new Scene();
   await scene.reconcile();

@@ -57,6 +57,16 @@ test("a written pair replaces only its two keys", async () => {
   });
 });
 
+test("a refresh token is replaced with the pair, and kept if the vault returned none", async () => {
+  const { store, stored } = scene();
+  const access = new Redacted("next");
+  const [first, refresh] = [await store.read(signal), new Redacted("later")];
+  expect(await store.write({ access, refresh, version: first.version }, signal)).toBe(true);
+  const { version } = await store.read(signal);
+  expect(await store.write({ access, refresh: undefined, version }, signal)).toBe(true);
+  expect(stored()).toMatchObject({ refresh_token: base64("later") });
+});
+
 test("a pair is not written over a Secret that changed or was deleted since it was read", async () => {
   const { api, put, store, stored } = scene();
   const pair = await store.read(signal);
