@@ -291,3 +291,76 @@ test("a push is not Ready while the other vault of a changed connection is unava
   await scene.settle(120_000);
   expect(scene.pushes.reason()).toBe("Synced");
 });
+
+test("a push stays Ready while the vault is unavailable, until its spec changes", async () => {
+  await using scene = await pushed();
+  scene.vault().setDown(true);
+  await scene.settle(60_000);
+  expect(scene.pushes.reason()).toBe("Synced");
+  expect(scene.pushes.condition("Reconciling")).toMatchObject({
+    status: "True",
+    reason: "ConnectionNotReady",
+  });
+  scene.pushes.put({ refreshInterval: "20s" });
+  await scene.settle();
+  expect(scene.pushes.reason()).toBe("ConnectionNotReady");
+});
+
+test("a push that was not Ready is not while the vault is unavailable", async () => {
+  await using scene = await pushed();
+  scene.pushes.source({ password: "" });
+  await scene.settle();
+  expect(scene.pushes.reason()).toBe("SourceSuspicious");
+  scene.vault().setDown(true);
+  await scene.settle(60_000);
+  expect(scene.pushes.reason()).toBe("ConnectionNotReady");
+});
+
+test("a new push to an unavailable vault, or without a connection, says what is missing", async () => {
+  await using scene = await SimulatedWorld.forPushes();
+  scene.pushes.source({ password: "one" });
+  scene.vault().setDown(true);
+  scene.pushes.put();
+  scene.pushes.put({ connectionRef: { name: "absent" } }, "lost");
+  await scene.settle(120_000);
+  expect(scene.pushes.reason()).toBe("ConnectionNotReady");
+  expect(scene.pushes.condition("Ready", "lost")).toMatchObject({
+    reason: "ConnectionNotFound",
+    message: "VaultConnection absent not found: create it, or correct spec.connectionRef",
+  });
+});
+
+test("an entry that another client creates after a rejected push does not count as created", async () => {
+  await using scene = await SimulatedWorld.forPushes();
+  scene.pushes.connect("vault", { scope: { secretName: ["other"] } });
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
+  await scene.settle();
+  expect(scene.pushes.reason()).toBe("ScopeDenied");
+  scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "one" });
+  scene.pushes.connect("vault", { scope: { secretName: ["other", "db"] } });
+  await scene.settle();
+  expect(scene.pushes.reason()).toBe("Synced");
+  expect(scene.pushes.status().items).toMatchObject([{ version: 1 }]);
+  expect(scene.pushes.status().items?.[0]).not.toHaveProperty("created");
+});
+
+test("a received secret is not replaced by an own one if the vault says that it is not shared", async () => {
+  await using scene = await SimulatedWorld.forPushes();
+  scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
+  const share = { permission: "RW", usr_id_from: OTHER, usr_id_to: ACCOUNT };
+  scene.vault().act(OTHER, "share", { key_name: "db", ...share });
+  const error = { code: "use_unshared_operation" };
+  const body = Buffer.from(JSON.stringify({ error }));
+  scene.vault().network = {
+    send: ({ operation }) =>
+      Promise.resolve(
+        operation === "protect_link" ? { status: 409, headers: {}, body } : undefined,
+      ),
+  };
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put({ data: [{ secretKey: "password", remoteRef: { key: "db", owner: OTHER } }] });
+  await scene.settle();
+  expect(scene.pushes.versions()).toEqual([]);
+  expect(scene.pushes.reason()).toBe("UnexpectedResponse");
+});

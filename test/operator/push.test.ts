@@ -115,7 +115,12 @@ test("a secret that the vault removed at its deleteTime is pushed again when its
   expect(scene.pushes.takeVaultWrites()).toEqual([]);
   await scene.pushes.restart();
   expect(scene.pushes.versions()).toEqual([]);
-  expect(scene.pushes.reason()).toBe("SourceRemoved");
+  expect(scene.pushes.condition()).toMatchObject({
+    reason: "SourceRemoved",
+    message: expect.stringMatching(
+      /^the vault removed the secret db at its deleteTime \(20\S+Z\); it is pushed again when the key password changes$/u,
+    ),
+  });
   scene.pushes.source({ password: "two" });
   await scene.settle();
   expect(scene.pushes.versions()).toEqual(["two"]);
