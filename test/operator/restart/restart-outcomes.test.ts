@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { at } from "../../lab/simulated/workloads.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { simulateWorkloads } from "../../lab/simulated/api-server/simulate-workloads.ts";
-import { forbidden } from "../../lab/simulated/api-server/status-error.ts";
+import { forbidden, invalid, StatusError } from "../../lab/simulated/api-server/status-error.ts";
 import type { WorkloadKind } from "../../../src/operator/api/rollout-restart.ts";
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { readStatus } from "../../../src/operator/sync/stored-status.ts";
@@ -179,6 +179,23 @@ describe("a workload", () => {
     expect(scene.workloads.shown("db")).toEqual([]);
   });
 
+  test("that is deleted immediately before it is read is no failure of the reconcile", async () => {
+    await using scene = await restarted();
+    let isRead = false;
+    scene.network = {
+      send: ({ verb, resource }) => {
+        if (isRead || verb !== "get" || resource.kind !== "Deployment") return;
+        isRead = true;
+        scene.workloads.delete("Deployment", "web");
+      },
+      watchLagMs: () => 3_000,
+    };
+    await scene.settle(120_000);
+    expect(isRead).toBe(true);
+    expect(scene.workloads.shown("db")).toEqual([{ ...WEB, result: "NotFound" }]);
+    expect(scene.log.filter(({ message }) => message === "reconcile failed")).toEqual([]);
+  });
+
   test("that is rolled back is restarted for the next content only", async () => {
     await using scene = await restarted();
     // What kubectl rollout undo does: the template and the annotations of the former ReplicaSet.
@@ -257,17 +274,24 @@ describe("missing permissions", () => {
   test.each([
     [
       "a missing permission",
-      "",
+      forbidden(),
       "the API server denied to patch the Deployment: grant the operator get and patch on deployments",
     ],
     [
       "a policy",
-      byPolicy,
+      forbidden(byPolicy),
       "the ValidatingAdmissionPolicy no-restarts denies to patch the Deployment",
     ],
+    [
+      "an admission webhook",
+      invalid({ field: "spec", reason: "FieldValueInvalid" }),
+      "(Invalid): check the Deployment and the admission policies",
+    ],
+    ["a limit", new StatusError(413, "RequestEntityTooLarge"), "(TooLarge): check"],
+    ["a kind that is not served", new StatusError(404, ""), "(NotServed): check"],
   ])(
     "to patch are shown as Failed once, until the restart succeeds: %s",
-    async (_, words, message) => {
+    async (_, error, message) => {
       await using scene = await SimulatedWorld.shop("db");
       scene.workloads.create("Deployment", "web");
       scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
@@ -275,8 +299,7 @@ describe("missing permissions", () => {
       let isDenied = true;
       scene.network = {
         send: ({ verb, resource }) => {
-          if (isDenied && verb === "patch" && resource.kind === "Deployment")
-            throw forbidden(words);
+          if (isDenied && verb === "patch" && resource.kind === "Deployment") throw error;
         },
       };
       scene.vault().lists({ name: "db", version: 2 });
