@@ -74,10 +74,17 @@ describe("a VaultPush with Delete that is deleted with its namespace", () => {
     scene.pushes.delete();
     await scene.settle(240_000);
     expect(scene.pushes.exists()).toBe(true);
-    expect(scene.pushes.reason()).toBe("ConnectionNotFound");
+    expect(scene.pushes.condition()).toMatchObject({
+      reason: "ConnectionNotFound",
+      message:
+        "the entries are not deleted yet: VaultConnection vault does not exist. Without it they are kept in five minutes. To delete the resource and keep the entries, set spec.deletionPolicy to Retain",
+    });
     await scene.settle(120_000);
     expect(scene.pushes.exists()).toBe(false);
     expect(scene.pushes.versions()).toEqual(["one"]);
+    expect(scene.pushes.notes).toContain(
+      "EntryKept: kept the entries in the vault: VaultConnection vault does not exist",
+    );
   });
 
   test.each([true, false])(

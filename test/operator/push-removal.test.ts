@@ -45,7 +45,17 @@ test("Delete removes the entries that the resource created, also after a restart
   expect(scene.pushes.exists()).toBe(false);
   expect(scene.pushes.versions()).toEqual([]);
   expect(scene.pushes.versions("conf", "file")).toEqual([]);
-  expect(scene.pushes.notes).toContain("EntryDeleted: deleted the secret db in the vault");
+  const notes = ["deleted the secret db in the vault", "deleted the file conf in the vault"];
+  expect(scene.events.filter(({ action }) => action === "Delete")).toMatchObject(
+    notes.map((note) => ({ type: "Normal", reason: "EntryDeleted", note })),
+  );
+  const fields = { controller: "VaultPush", key: "shop/push", action: "deleted" };
+  expect(scene.log.filter(({ message }) => message === "entry deleted")).toMatchObject(
+    notes.map((message) => ({ fields: { ...fields, message } })),
+  );
+  expect(Object.fromEntries(await scene.samples("vaultsync_target_writes_total"))).toEqual({
+    '{kind="VaultPush",action="deleted"}': 2,
+  });
 });
 
 test.each<[string, (scene: SimulatedWorld) => void]>([
@@ -67,7 +77,12 @@ test.each<[string, (scene: SimulatedWorld) => void]>([
   await scene.settle();
   expect(scene.pushes.exists()).toBe(false);
   expect(scene.pushes.versions()).toEqual(versions);
-  expect(scene.pushes.notes.join()).toContain("EntryKept: kept the secret db");
+  const note = "kept the secret db: the status does not show that this resource created it";
+  expect(scene.events.filter(({ action }) => action === "Delete")).toMatchObject([
+    { regarding: { name: "push" }, type: "Warning", reason: "EntryKept", note },
+  ]);
+  const fields = { controller: "VaultPush", key: "shop/push", action: "kept", message: note };
+  expect(scene.log.filter(({ message }) => message === "entry kept")).toMatchObject([{ fields }]);
 });
 
 test("Delete keeps an entry whose latest version is another one", async () => {
@@ -80,6 +95,9 @@ test("Delete keeps an entry whose latest version is another one", async () => {
   });
   expect(scene.pushes.exists()).toBe(false);
   expect(scene.pushes.versions()).toEqual(["one", "theirs"]);
+  expect(scene.pushes.notes).toContain(
+    "EntryKept: kept the secret db: its latest version is not the one that was pushed",
+  );
 });
 
 test("Delete requests a list of its own after a forced sync", async () => {
@@ -160,7 +178,9 @@ test("the deletion waits for a vault that is unreachable, and setting Retain end
   await scene.settle(600_000);
   expect(scene.pushes.condition()).toMatchObject({
     reason: "VaultUnreachable",
-    message: expect.stringContaining("spec.deletionPolicy"),
+    message: expect.stringMatching(
+      /^the entries are not deleted yet: .+\. To delete the resource and keep the entries, set spec.deletionPolicy to Retain$/u,
+    ),
   });
   expect(scene.pushes.notes.some((event) => event.startsWith("VaultUnreachable: "))).toBe(true);
   scene.pushes.put({ deletionPolicy: "Retain" });
@@ -209,6 +229,38 @@ test("a resource whose connection leads to another account keeps the entries of 
     scene.pushes.delete();
   });
   expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.notes).toContain(
+    "EntryKept: the VaultConnection now leads to another vault or account: the entries of the former one are kept",
+  );
+});
+
+test.each<[string, string, string, (scene: SimulatedWorld) => void]>([
+  [
+    "the spec",
+    "InvalidSpec",
+    "spec.data",
+    (scene) => scene.pushes.put({ deletionPolicy: "Delete", data: [{ secretKey: "password" }] }),
+  ],
+  [
+    "the spec of the connection",
+    "ConnectionNotReady",
+    "the entries are not deleted yet: spec.url",
+    (scene) => scene.pushes.connect("vault", { url: "vault" }),
+  ],
+])("the deletion waits until %s is valid, and says how to end it", async (_, reason, why, act) => {
+  await using scene = await started();
+  scene.pushes.put({ deletionPolicy: "Delete" });
+  await scene.settle();
+  act(scene);
+  scene.pushes.delete();
+  await scene.settle(600_000);
+  const message = scene.pushes.condition()?.message ?? "";
+  expect(scene.pushes.reason()).toBe(reason);
+  expect(message).toContain(why);
+  expect(message).toContain(
+    ". To delete the resource and keep the entries, set spec.deletionPolicy to Retain",
+  );
   expect(scene.pushes.versions()).toEqual(["one"]);
 });
 

@@ -5,6 +5,7 @@ import { SimulatedWorld, pushed } from "../lab/simulated/simulated-world.ts";
 import { vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import { readPushStatus } from "../../src/operator/push/push-status.ts";
+import { forbidden } from "../lab/simulated/api-server/status-error.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
 
 test("a key is pushed once, and once again after each change of its bytes", async () => {
@@ -149,38 +150,88 @@ test("a missing Secret, a missing key and an empty value leave the vault unchang
   scene.pushes.source({ password: "" });
   await scene.settle();
   expect(scene.pushes.versions()).toEqual(["one"]);
-  expect(scene.pushes.reason()).toBe("SourceSuspicious");
+  expect(scene.pushes.condition()).toMatchObject({
+    reason: "SourceSuspicious",
+    message:
+      "the key password of the Secret source is empty: an empty value is not pushed, and the secret db is kept",
+  });
   scene.pushes.source({ other: "x" });
   await scene.settle();
   expect(scene.pushes.versions()).toEqual(["one"]);
-  expect(scene.pushes.reason()).toBe("SourceMissing");
-  expect(scene.pushes.condition()?.message).toContain(
-    "the key password of the Secret source does not exist",
-  );
+  expect(scene.pushes.condition()).toMatchObject({
+    reason: "SourceMissing",
+    message: "the key password of the Secret source does not exist; the secret db is kept",
+  });
   scene.server.delete(
     { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true },
     { namespace: NAMESPACE, name: "source" },
   );
   await scene.settle();
   expect(scene.pushes.versions()).toEqual(["one"]);
-  expect(scene.pushes.reason()).toBe("SourceMissing");
+  expect(scene.pushes.condition()).toMatchObject({
+    reason: "SourceMissing",
+    message:
+      "the Secret source does not exist in namespace shop: create it, or correct spec.secret.name; nothing is removed from the vault",
+  });
   scene.pushes.source({ password: "two" });
   await scene.settle();
   expect(scene.pushes.versions()).toEqual(["one", "two"]);
   expect(scene.pushes.reason()).toBe("Synced");
 });
 
+test("a Secret that the operator may not read is reported with the missing permission", async () => {
+  await using scene = await pushed();
+  scene.network = {
+    send: ({ verb, ref, resource }) => {
+      if (verb === "get" && ref.name === "source" && resource.kind === "Secret") throw forbidden();
+    },
+  };
+  await scene.settle();
+  expect(scene.pushes.condition()).toMatchObject({
+    reason: "TargetForbidden",
+    message: expect.stringContaining("permission denied: get secrets shop/source"),
+  });
+  expect(scene.pushes.versions()).toEqual(["one"]);
+});
+
+test("a push is logged and is an event of the resource, and names what was restored", async () => {
+  await using scene = await pushed();
+  scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });
+  await scene.settle();
+  const events = scene.events.filter(({ action }) => action === "Push");
+  const regarding = { kind: "VaultPush", name: "push" };
+  const restored = "pushed version 3 of the secret db: another writer had changed or deleted it";
+  expect(events).toMatchObject([
+    { regarding, type: "Normal", reason: "EntryPushed", note: "pushed version 1 of the secret db" },
+    { regarding, type: "Normal", reason: "EntryRestored", note: restored },
+  ]);
+  const fields = { controller: "VaultPush", key: "shop/push" };
+  expect(scene.log.filter(({ message }) => message.startsWith("entry "))).toMatchObject([
+    { message: "entry pushed", fields: { ...fields, action: "pushed" } },
+    { message: "entry restored", fields: { ...fields, action: "restored" } },
+  ]);
+  expect(Object.fromEntries(await scene.samples("vaultsync_target_writes_total"))).toEqual({
+    '{kind="VaultPush",action="pushed"}': 1,
+    '{kind="VaultPush",action="restored"}': 1,
+  });
+});
+
 test.each([
-  "vaultsync.dev/credentials",
-  "kubernetes.io/service-account-token",
-  "bootstrap.kubernetes.io/token",
-])("a Secret of the type %s is never pushed", async (type) => {
+  ["vaultsync.dev/credentials", "credentials of the operator"],
+  ["kubernetes.io/service-account-token", "of the type kubernetes.io/service-account-token"],
+  ["bootstrap.kubernetes.io/token", "of the type bootstrap.kubernetes.io/token"],
+])("a Secret of the type %s is never pushed", async (type, what) => {
   await using scene = await SimulatedWorld.forPushes();
   scene.pushes.source({ password: "canary" }, { type });
   scene.pushes.put();
   await scene.settle();
   expect(scene.pushes.versions()).toEqual([]);
-  expect(scene.pushes.reason()).toBe("InvalidSpec");
+  expect(scene.pushes.condition()).toMatchObject({
+    reason: "InvalidSpec",
+    message: expect.stringMatching(
+      `^spec.secret.name: the Secret source is ${what}, .* never pushed: name another one$`,
+    ),
+  });
   expect(scene.pushes.takeVaultRequests().includes("protect")).toBe(false);
 });
 
