@@ -323,6 +323,26 @@ test("a confirmation confirms nothing if a further name disappears before it is 
   expect(names.filter((name) => scene.value("shop", name) === undefined)).toEqual([]);
 });
 
+test("a confirmation waits for the first list of an operator that starts", async () => {
+  await using scene = new SimulatedWorld();
+  const names = range(6).map((n) => `name-${n}`);
+  const vault = scene.addVault("shop", names, DELETE);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  vault.remove(...names);
+  await scene.clock.advance(10 * MINUTE);
+  await scene.restart(() => {
+    vault.setDown(true);
+    confirm(scene, "shop", "6");
+  });
+  await scene.clock.advance(10 * MINUTE);
+  expect(names.filter((name) => scene.value("shop", name) === undefined)).toEqual([]);
+  vault.setDown(false);
+  await scene.clock.advance(10 * MINUTE);
+  expect(unconfirmed(scene)).toEqual([]);
+  expect(names.filter((name) => scene.value("shop", name) !== undefined)).toEqual([]);
+});
+
 test("names whose targets stay need no confirmation, but count for those whose targets would not", async () => {
   await using scene = new SimulatedWorld();
   const kept = range(8).map((n) => `kept-${n}`);
