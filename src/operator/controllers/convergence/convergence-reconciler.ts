@@ -23,6 +23,7 @@ import type { ReconcileResult } from "../../runtime/controller.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import { readStatus, type SyncStatus } from "../../sync/stored-status.ts";
 import { DONE } from "../outcome/outcome.ts";
+import { regarding } from "../outcome/record-readiness.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
 import type { WorkloadMetadata } from "../restart/workload.ts";
 import type { WorkloadWatch } from "../restart/workload-watch.ts";
@@ -252,8 +253,7 @@ export class ConvergenceReconciler {
     await this.#writers[kind].write(key, object, written, signal);
   }
 
-  #recordEvent({ kind, object, status: { items = [] } }: Changed): void {
-    const { namespace = "", name, uid = "" } = object.metadata;
+  #recordEvent({ object, status: { items = [] } }: Changed): void {
     const versions = items.flatMap((item) =>
       item.version === undefined
         ? []
@@ -261,10 +261,7 @@ export class ConvergenceReconciler {
     );
     const more = versions.length > MAX_NAMED ? ` and ${versions.length - MAX_NAMED} more` : "";
     this.#options.events.record({
-      resource: kind === "VaultSecret" ? vaultSecretKind : vaultFileKind,
-      namespace,
-      name,
-      uid,
+      ...regarding(object),
       type: "Normal",
       reason: "Converged",
       action: "Prove",

@@ -1,10 +1,10 @@
 import { eventReasons } from "../../api/reasons.ts";
-import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { Restart } from "../../restart/restart-state.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
+import { regarding } from "../outcome/record-readiness.ts";
 import { workloadDescriptor, type WorkloadRef } from "./workload.ts";
 
 export interface RestartEventsOptions {
@@ -40,29 +40,19 @@ export class RestartEvents {
     workload: WorkloadRef,
     uid: string,
     result: NonNullable<Restart["result"]>,
-    message = "",
+    message: string | undefined,
     sources: Iterable<string>,
   ): void {
     const { type, reason, text } = outcomes[result];
-    const detail = message === "" ? "" : `: ${message}`;
+    const detail = message === undefined ? "" : `: ${message}`;
     this.#ofWorkload(workload, uid, { type, reason, note: `the restart ${text}${detail}` });
     const note = `the restart of ${workload.kind} ${workload.name} ${text}${detail}`;
     for (const key of sources) {
       const { kind, objectKey } = parseSyncKey(key);
       const object = this.#options.resources[kind].get(objectKey);
       if (object === undefined) continue;
-      const resource = kind === "VaultSecret" ? vaultSecretKind : vaultFileKind;
-      const { namespace = "", name, uid: of = "" } = object.metadata;
-      this.#options.events.record({
-        resource,
-        namespace,
-        name,
-        uid: of,
-        type,
-        reason,
-        action: "Restart",
-        note,
-      });
+      const event = { ...regarding(object), type, reason, action: "Restart", note };
+      this.#options.events.record(event);
     }
   }
 
