@@ -345,6 +345,26 @@ test("an entry that another client creates after a rejected push does not count 
   expect(scene.pushes.status().items?.[0]).not.toHaveProperty("created");
 });
 
+test("a second version that another client wrote was not created by a push without a response", async () => {
+  await using scene = await SimulatedWorld.forPushes();
+  let isLost = false;
+  scene.vault().network = {
+    send: ({ operation }) => {
+      if (operation !== "protect" || isLost) return Promise.resolve(undefined);
+      isLost = true;
+      for (const key_value of ["theirs", "one"])
+        scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value });
+      return Promise.resolve({ status: 503, headers: {}, body: new Uint8Array() });
+    },
+  };
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
+  await scene.settle(60_000);
+  expect(scene.pushes.versions()).toEqual(["theirs", "one"]);
+  expect(scene.pushes.status().items).toMatchObject([{ version: 2 }]);
+  expect(scene.pushes.status().items?.[0]).not.toHaveProperty("created");
+});
+
 test("a received secret is not replaced by an own one if the vault says that it is not shared", async () => {
   await using scene = await SimulatedWorld.forPushes();
   scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
