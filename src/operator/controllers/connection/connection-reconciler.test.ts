@@ -250,6 +250,15 @@ test.each(["absent", "terminating"])(
   },
 );
 
+test("the time since a connection was opened starts with its opening, and is 0 before", async () => {
+  const scene = new Scene();
+  await scene.clock.advance(60_000);
+  expect(scene.registry.openMs(KEY)).toBe(0);
+  await scene.reconcile();
+  await scene.clock.advance(1_000);
+  expect(scene.registry.openMs(KEY)).toBe(1_000);
+});
+
 test("a connection that is deleted while it is opened gets no status", async () => {
   const scene = new Scene({ caBundleRef });
   const get = scene.api.get.bind(scene.api);
