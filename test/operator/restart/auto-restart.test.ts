@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { vaultFileKind } from "../../../src/operator/api/kinds.ts";
+import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import { ACCOUNT } from "../../lab/simulated/simulated-vault.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 
 const WEB = { kind: "Deployment", name: "web" } as const;
@@ -63,6 +66,38 @@ describe("the annotation auto", () => {
     scene.vault().lists({ name: "db", version: 2 }, { name: "api", version: 3 });
     await scene.settle(60_000);
     expect(scene.workloads.count("Deployment", "web")).toBe(1);
+  });
+
+  test("restarts a workload for the ConfigMap of a VaultFile, and shows it there", async () => {
+    await using scene = await SimulatedWorld.shop();
+    scene.vault().upload(ACCOUNT, "app.conf", Buffer.from("one"));
+    const ref = { namespace: "shop", name: "conf" };
+    const files = [{ filename: "app.conf", key: "app.conf" }];
+    scene.put(vaultFileKind, ref, {
+      connectionRef: { name: "vault" },
+      target: { kind: "ConfigMap" },
+      files,
+    });
+    const envFromConf = {
+      containers: [{ name: "app", envFrom: [{ configMapRef: { name: "conf" } }] }],
+    };
+    scene.workloads.create("Deployment", "web", {
+      ...auto,
+      spec: { template: { spec: envFromConf } },
+    });
+    await scene.settle();
+    scene.vault().upload(ACCOUNT, "app.conf", Buffer.from("two"));
+    await scene.settle(120_000);
+    expect(scene.workloads.count("Deployment", "web")).toBe(1);
+    scene.workloads.rollOut("web");
+    await scene.settle();
+    const { restarts } = readStatus("VaultFile", scene.server.get(vaultFileKind, ref)["status"]);
+    expect(restarts).toMatchObject([{ ...WEB, result: "RolledOut" }]);
+    expect(
+      scene.events
+        .filter(({ reason }) => reason === "RestartRolledOut")
+        .map(({ regarding }) => regarding.kind),
+    ).toEqual(["Deployment", "VaultFile"]);
   });
 
   test("is ignored with another value, and with --auto-restart off", async () => {

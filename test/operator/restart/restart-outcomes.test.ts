@@ -263,11 +263,29 @@ describe("missing permissions", () => {
     scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
     await scene.settle();
     expect(scene.workloads.shown("db")).toMatchObject([{ ...WEB, result: "Failed" }]);
-    expect(messageOf(scene)).toContain("may not list deployments");
+    expect(messageOf(scene)).toBe(
+      "the operator may not list deployments: grant it get, list, watch and patch, as deploy/chart/files/base/rbac.yaml does",
+    );
+    await scene.settle(620_000);
+    const fields = { resource: "deployments", namespace: "*", reason: "Forbidden" };
+    expect(
+      scene.log.filter(({ message }) => message === "workloads are not watched"),
+    ).toMatchObject([{ fields }]);
     scene.server.authorize = () => true;
     await scene.settle(301_000);
     expect(scene.workloads.shown("db")).toEqual([]);
     expect(scene.server.watches(deployments)).toHaveLength(1);
+  });
+
+  test("to list in one of some namespaces are shown with the remedy for a namespace", async () => {
+    await using scene = await SimulatedWorld.shop("db");
+    scene.server.authorize = ({ resource }) => resource.kind !== "Deployment";
+    await scene.replace({ namespaces: ["shop"] });
+    scene.follow({ password: "db" }, { rolloutRestart: [WEB] });
+    await scene.settle();
+    expect(messageOf(scene)).toBe(
+      "the operator may not list deployments: grant it get, list, watch and patch, as deploy/namespaced/tenant does",
+    );
   });
 
   const byPolicy = `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'no-restarts' with binding 'b' denied request`;
