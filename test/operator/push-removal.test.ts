@@ -307,6 +307,21 @@ test.each(["theirs", "one"])(
   },
 );
 
+test("Delete keeps an entry that was recreated with a lower version and the same bytes", async () => {
+  await using scene = await started();
+  scene.pushes.put({ deletionPolicy: "Delete" });
+  await scene.settle();
+  scene.pushes.source({ password: "two" });
+  await scene.settle();
+  scene.vault().act(ACCOUNT, "delete", { key_name: "db" });
+  scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "two" });
+  await scene.settle();
+  scene.pushes.delete();
+  await scene.settle();
+  expect(scene.pushes.exists()).toBe(false);
+  expect(scene.pushes.versions()).toEqual(["two"]);
+});
+
 test("Delete removes an entry that the resource created and another writer changed since", async () => {
   await using scene = await started();
   scene.pushes.put({ deletionPolicy: "Delete" });
