@@ -109,7 +109,7 @@ function scene(pause?: LoginPause) {
     log.push(`used ${token}`);
     return token;
   };
-  return { clock, store, log, failures, response, tokens, getToken };
+  return { clock, store, log, failures, response, source, tokens, getToken };
 }
 
 const rejected = (): AuthError => new AuthError("refresh_token", "refresh_token");
@@ -253,6 +253,16 @@ test("a rejected refresh is retried after 1 and 5 minutes, and a new pair is use
   expect(log.filter((entry) => entry.startsWith("refresh"))).toHaveLength(2);
   store.replace("X1");
   expect(await getToken()).toBe("X1");
+});
+
+test("a refreshed token to which the vault responds with 401 counts as a rejection", async () => {
+  const { clock, source, tokens, getToken } = scene();
+  await getToken();
+  await clock.advance(HOUR);
+  await getToken();
+  expect(tokens.pause).toBeUndefined();
+  source.reject(await tokens.getToken(signal), new AuthError("list_no_dup", "token"));
+  expect(tokens.pause).toMatchObject({ until: clock.now() + 60_000 });
 });
 
 test("a pause of an earlier process is continued for the same version of the pair only", async () => {

@@ -107,6 +107,7 @@ test.each<[string, Script]>([
   await expect(transport.request(request())).rejects.toMatchObject({
     kind: "transient",
     code: "reset",
+    detail: expect.stringMatching(/^(?:ECONNRESET|UND_ERR_[A-Z_]+)$/u),
   });
 });
 

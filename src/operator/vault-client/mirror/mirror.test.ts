@@ -73,6 +73,7 @@ test("files are listed only while one is referenced", async () => {
   await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(1);
   expect(observed.changes[1]).toEqual({ secrets: [], files: ["f.bin"] });
   observed.connection.setReferences(referencesTo(["a"]));
+  expect(observed.connection.snapshot?.fileCount).toBeUndefined();
   await nextList(observed, 60_000);
   expect(vault.count("list_file")).toBe(1);
   expect(observed.connection.snapshot?.fileCount).toBeUndefined();
