@@ -99,6 +99,19 @@ describe("the blast limit of one connection", () => {
     }
   });
 
+  test("does not count kept names that a policy released and whose absence is proven", () => {
+    const one = alone();
+    for (const name of names(4)) one.retained.add(name);
+    one.list(names(10), []);
+    one.list([], names(4));
+    one.retained.clear();
+    one.removals.referencesChanged();
+    for (const _ of [1, 2]) one.list([], []);
+    expect(one.list([], ["n4"], { afterMs: 1 })).toBe(0);
+    one.removals.referencesChanged();
+    expect(one.removals.held).toBe(0);
+  });
+
   test.each([
     ["n0 due", 0, 0],
     ["n0 due", 1, 1],
