@@ -49,6 +49,26 @@ test("a value without a version counts only if a later list still shows its vers
   expect(vault.count("list_no_dup")).toBe(2);
 });
 
+const createdIn = (month: string, more: object = {}) =>
+  listedSecret("a", 6, { shared: false, created_at: `2026-${month}-01T00:00:00Z`, ...more });
+
+test.each([
+  ["the entry with another creation time", [createdIn("02")]],
+  ["no entry", []],
+  ["an entry of another owner", [createdIn("01", { owner: "bob@example.com" })]],
+])("a value without a version does not count if a later list shows %s", async (_, secrets) => {
+  const vault = (await unlabeled()).on(
+    "list_no_dup",
+    listResponse(createdIn("01")),
+    listResponse(...secrets),
+  );
+  const observed = await vault.connected();
+  expect(await failureOf(pump(observed.clock, textOf(observed, "a")))).toMatchObject({
+    kind: "unexpected-response",
+    field: "key_version",
+  });
+});
+
 test("a value without a version is not cached", async () => {
   const vault = await unlabeled(6);
   const observed = await vault.connected();
