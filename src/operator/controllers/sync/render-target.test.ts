@@ -58,6 +58,15 @@ test("renderTarget returns a new Secret owned by the resource", () => {
   });
 });
 
+test.each([
+  ["kubernetes.io/tls", "kubernetes.io/tls"],
+  [undefined, "Opaque"],
+])("renderTarget sets for the type %s of the spec the type %s", (type, expected) => {
+  const target = { kind: "Secret", name: "web", type } as const;
+  const object = renderTarget(rendering({ resource: { ...resource, target } }), undefined);
+  expect(object["type"]).toBe(expected);
+});
+
 test("renderTarget sets no type for a ConfigMap", () => {
   const target = { kind: "ConfigMap", name: "web", type: undefined } as const;
   const object = renderTarget(rendering({ resource: syncResource([], { target }) }), undefined);
