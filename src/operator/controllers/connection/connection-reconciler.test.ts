@@ -250,6 +250,29 @@ test.each(["absent", "terminating"])(
   },
 );
 
+test.each([
+  ["AuthFailed", 1, "AuthFailed"],
+  ["OfAnotherRelease", 1, "VaultUnreachable"],
+  ["AuthFailed", 2, undefined],
+])(
+  "a connection that a status calls stale (%s, generation %i) is opened with the reason %s",
+  async (reason, observedGeneration, expected) => {
+    const staleSince = "2026-11-21T10:00:00.000Z";
+    const stale = {
+      type: "Stale",
+      status: "True",
+      reason,
+      message: "",
+      observedGeneration,
+    } as const;
+    const conditions = [{ ...stale, lastTransitionTime: staleSince }];
+    const scene = new Scene({}, { conditions, staleSince });
+    await scene.reconcile();
+    const published = expected && { since: Date.parse(staleSince), reason: expected };
+    expect(scene.registry.get(KEY)).toMatchObject({ state: "open", stale: published });
+  },
+);
+
 test("the time since a connection was opened starts with its opening, and is 0 before", async () => {
   const scene = new Scene();
   await scene.clock.advance(60_000);
