@@ -26,6 +26,10 @@ test.each<[VaultError, string]>([
     "the vault closed the connection before its response was complete (ECONNRESET)",
   ],
   [
+    new TransientError("expose", "reset"),
+    "the vault closed the connection before its response was complete",
+  ],
+  [
     new TransientError("expose", "server_error", { status: 503 }),
     "the vault responds with status 503: see the log of the vault",
   ],
