@@ -4,6 +4,7 @@ import { operatorConfig, type OperatorFlags } from "./config.ts";
 
 test("operatorConfig defaults to leader election, no plain HTTP and all namespaces", () => {
   expect(operatorConfig({})).toEqual({
+    clusterName: "kubernetes",
     targetWatch: "on",
     leaderElect: true,
     shards: 1,
@@ -27,6 +28,7 @@ test("operatorConfig keeps every given setting", () => {
     kubeconfig: "/etc/kubeconfig",
     namespace: "vaultsync",
     namespaces: ["shop", "pay-2"],
+    clusterName: "prod.eu-1",
     targetWatch: "off",
     leaderElect: true,
     shards: 4,
@@ -62,6 +64,11 @@ describe("operatorConfig rejects an invalid setting with the name of its flag", 
     ["namespaces.0", { namespaces: ["*"] }],
     ["namespacesFile", { namespacesFile: "" }],
     ["namespacesFile", { namespacesFile: "/etc/vaultsync/namespaces", namespaces: ["shop"] }],
+    ["clusterName", { clusterName: "" }],
+    ["clusterName", { clusterName: "Prod" }],
+    ["clusterName", { clusterName: "prod/eu" }],
+    ["clusterName", { clusterName: "prod." }],
+    ["clusterName", { clusterName: "c".repeat(64) }],
     ["shards", { shards: 0 }],
     ["shards", { shards: 2, leaderElect: false }],
     ["listen.port", { listen: { host: "::", port: 65_536 } }],

@@ -12,6 +12,15 @@ function wholeNumber(least: number, most?: number): z.ZodInt {
   return most === undefined ? number : number.max(most, message);
 }
 
+/** A DNS name. It contains no `/`, the separator of the parts of a consumer. */
+const clusterName = z
+  .string()
+  .max(63, "expected at most 63 characters")
+  .regex(
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+    "expected a lowercase DNS name such as prod-eu",
+  );
+
 const path = z.string().min(1, "expected the path of a file").optional();
 
 /** Names with an optional `*.` before them; a URL spells a name without its final dot. */
@@ -42,6 +51,7 @@ export const operatorFlags = z
     namespace: namespaceName.optional(),
     namespaces: namespaceNames.optional(),
     namespacesFile: path,
+    clusterName: clusterName.default("kubernetes"),
     targetWatch: z.enum(["on", "off"]).default("on"),
     leaderElect: z.boolean().default(true),
     shards: wholeNumber(1, 64).default(1),

@@ -353,6 +353,7 @@ function connectionFactory(
   return ({ key, settings, credentials, loginPause, ca }, callbacks) =>
     connect({
       ...settings,
+      reportAs: settings.reportUse ? config.clusterName : undefined,
       ...callbacks,
       credentials,
       logins: logins.account(settings.url, settings.email, tenantOf(key)),

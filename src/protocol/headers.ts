@@ -5,6 +5,12 @@
 export const CSRF_HEADER = "x-csrf-token";
 
 /**
+ * Header in which a client names the resource that a value is read for,
+ * `cluster/namespace/Kind/name`.
+ */
+export const CONSUMER_HEADER = "vaultsync-consumer";
+
+/**
  * Header, with the value `true`, of the response to an authenticated request whose
  * `x-forwarded-for` or `forwarded` header the server ignored, because it does not trust the proxy.
  * It can be missing from a list or a file that is streamed.

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { CONSUMER } from "../lab/vault/consumer.ts";
 import { InMemoryKubeApi } from "../lab/kube/in-memory-kube-api.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
 import type { TokenRequest } from "../../src/operator/kube/client/token-request.ts";
@@ -82,7 +83,7 @@ test("the operator logs in with a ServiceAccount, reads, and logs in again in ti
   await ann.call("protect", { key_name: "shop-db", key_value: "v1" });
   const observed = await untilHealthy(connect(vault.url, issuer));
   const [record] = observed.connection.snapshot!.secrets("shop-db");
-  const { bytes } = await observed.connection.reader(record!)(1, signal);
+  const { bytes } = await observed.connection.reader(record!, CONSUMER)(1, signal);
   expect(Buffer.from(bytes.reveal()).toString()).toBe("v1");
   expect(observed.requests).toContain("exchange_identity_token ok");
   await observed.clock.advance(18 * HOUR);

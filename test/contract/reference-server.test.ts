@@ -1,3 +1,4 @@
+import { CONSUMER } from "../lab/vault/consumer.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../lab/assertions/failure-of.ts";
@@ -141,7 +142,7 @@ test("downloads return the exact bytes of each version", async () => {
     ]),
   );
   for (const [at, bytes] of [first, second].entries()) {
-    const content = await observed.connection.reader(record)(at + 1, signal);
+    const content = await observed.connection.reader(record, CONSUMER)(at + 1, signal);
     expect(content.version).toBe(at + 1);
     expect(Buffer.from(content.bytes.reveal()).equals(bytes)).toBe(true);
   }
@@ -197,7 +198,7 @@ test("a narrowed scope lists its secrets, including names with commas and stars"
   expect(observed.changes).toEqual([{ secrets: [...names].sort(), files: [] }]);
   for (const name of names) expect(await textOf(observed, name, 1)).toEqual([`canary ${name}`, 1]);
   const foreign = { ...recordOf(observed, "plain"), name: "other" };
-  const failure = await failureOf(observed.connection.reader(foreign)(1, signal));
+  const failure = await failureOf(observed.connection.reader(foreign, CONSUMER)(1, signal));
   expect(failure).toMatchObject({ kind: "permanent", code: "out_of_scope" });
 });
 

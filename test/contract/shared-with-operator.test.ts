@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { CONSUMER } from "../lab/vault/consumer.ts";
 import { failureOf } from "../lab/assertions/failure-of.ts";
 import {
   observeConnection,
@@ -41,7 +42,7 @@ async function value(
 ): Promise<string> {
   const record = secrets(observed).find((candidate) => candidate.owner === owner)!;
   return Buffer.from(
-    (await observed.connection.reader(record)(version, signal)).bytes.reveal(),
+    (await observed.connection.reader(record, CONSUMER)(version, signal)).bytes.reveal(),
   ).toString();
 }
 
@@ -107,7 +108,7 @@ test("a write-only share is not listed, and a revoked share is not found", async
   const [record] = secrets(observed);
   expect(record).toMatchObject({ owner: ann.email, version: 1 });
   await ann.call("unshare", { key_name: "shop-db" });
-  expect(await failureOf(observed.connection.reader(record!)(1, signal))).toMatchObject({
+  expect(await failureOf(observed.connection.reader(record!, CONSUMER)(1, signal))).toMatchObject({
     code: "secret_not_found",
   });
   await again(observed);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { CONSUMER } from "../lab/vault/consumer.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
 import type { EntryWrite } from "../../src/operator/vault-client/connection.ts";
 import { failureOf } from "../lab/assertions/failure-of.ts";
@@ -152,6 +153,7 @@ test("the latest version is read without a list, also if a share began since", a
     owner: undefined,
     received: false,
     shared: false,
+    consumer: CONSUMER,
   } as const;
   const file = { ...address, kind: "file", name: "conf" } as const;
   expect(await connection.latest(address, signal)).toBeUndefined();

@@ -201,6 +201,12 @@ export const connectionFields = (namespace: string) =>
         "Whose shared secrets are used. Trusted (the default): of trustedOwners, and of the owner that a reference names. " +
           "Anyone: of every account, and any user of the vault can provide the value of a name that does not exist yet; `find` uses trustedOwners only.",
       ),
+    reportUse: z
+      .boolean()
+      .optional()
+      .describe(
+        "If true, the operator reports to the vault which resource each value is read for, by cluster, namespace, kind and name. Defaults to false.",
+      ),
     caBundleRef: caBundleIn(namespace)
       .optional()
       .describe(

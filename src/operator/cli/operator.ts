@@ -58,6 +58,13 @@ function restartOptions(): Option[] {
   ];
 }
 
+function clusterNameOption(): Option {
+  return option(
+    "--cluster-name <name>",
+    "name of the cluster in what connections with spec.reportUse report to their vaults",
+  ).default("kubernetes");
+}
+
 function operatorOptions(): Option[] {
   return [
     option(
@@ -75,6 +82,7 @@ function operatorOptions(): Option[] {
       "--namespaces-file <path>",
       "file with the names of the namespaces to watch, separated by commas or spaces; read again every 10 s",
     ),
+    clusterNameOption(),
     option(
       "--target-watch <mode>",
       "off: Secrets are neither listed nor watched; a changed target is repaired at the next change or --resync",

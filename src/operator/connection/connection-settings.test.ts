@@ -20,6 +20,7 @@ test("settingsOf applies the defaults of omitted fields", () => {
       secret_name: "*",
     },
     onlyReferenced: false,
+    reportUse: false,
     tokenLifetimeMs: 24 * 3_600_000,
     refreshIntervalMs: 60_000,
     timeoutMs: 10_000,

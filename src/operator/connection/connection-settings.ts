@@ -13,6 +13,8 @@ export interface ConnectionSettings {
   readonly tokenLifetimeMs: number;
   readonly refreshIntervalMs: number;
   readonly timeoutMs: number;
+  /** Reports the resource that each value is read for to the vault. */
+  readonly reportUse: boolean;
   /** Infinity: as many as the vault takes. */
   readonly requestsPerSecond: number;
   /** `Auto`: long-poll where the vault supports it. */
@@ -44,6 +46,7 @@ export function settingsOf(spec: ConnectionSpec): ConnectionSettings {
     tokenLifetimeMs: parseDuration(spec.tokenLifetime ?? connectionDefaults.tokenLifetime),
     refreshIntervalMs: parseDuration(spec.refreshInterval ?? connectionDefaults.refreshInterval),
     timeoutMs: parseDuration(spec.timeout ?? connectionDefaults.timeout),
+    reportUse: spec.reportUse ?? false,
     requestsPerSecond: spec.requestsPerSecond ?? Infinity,
     follow: spec.follow ?? connectionDefaults.follow,
   };

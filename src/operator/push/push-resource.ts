@@ -5,7 +5,7 @@ import { explainProblems } from "../api/validation.ts";
 import { parseDeleteTime, vaultPushSpec, type VaultPushSpec } from "../api/vault-push.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { notReady, type ReadyCondition } from "../sync/ready-condition.ts";
-import type { EntryKind } from "../vault-client/connection.ts";
+import type { Consumer, EntryKind } from "../vault-client/connection.ts";
 
 /** One key of the Secret and the entry of the vault that it is pushed to. */
 export interface PushItem {
@@ -82,6 +82,12 @@ export function parsePush({ metadata, spec: written }: KubeObject): ParsedPush {
     },
   };
 }
+
+/** Returns the resource for which the vault is read. */
+export const consumerOf = ({
+  namespace,
+  name,
+}: Pick<PushResource, "namespace" | "name">): Consumer => ({ namespace, kind: "VaultPush", name });
 
 /** Returns the name of the entry of an item for messages. */
 export const entryOf = ({ kind, name }: Pick<PushItem, "kind" | "name">): string =>

@@ -40,6 +40,7 @@ export function connect(options: ConnectionOptions): Connection {
     gate: options.listGate,
     memory: options.valueMemory,
     tenant: options.tenant,
+    reportAs: options.reportAs,
     tokens: () => tokens,
     transport,
     email,

@@ -40,6 +40,11 @@ export interface ConnectionOptions {
   readonly timeoutMs: number;
   /** Sustained request rate; Infinity: as many as the vault takes. Bursts may be twice as large. */
   readonly requestsPerSecond: number;
+  /**
+   * Name of the cluster with which the consumer of each value that is read is reported to the
+   * vault; `undefined`: none is reported.
+   */
+  readonly reportAs?: string | undefined;
   /** May be shared by many connections; each sees only its own entries. */
   readonly valueCache: ValueCache;
   /** Shared by all connections of the process. */

@@ -146,6 +146,13 @@ export interface EntryBytes {
  */
 export type EntryReader = (version: number, signal: AbortSignal) => Promise<EntryBytes>;
 
+/** The resource that a value is read for. Reported to the vault with `reportUse`. */
+export interface Consumer {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
 /**
  * Limits the writes of one leader: none happens after another leader may have started. `WriteFence`
  * of `operator/kube` is one.
@@ -184,6 +191,7 @@ export interface EntryAddress {
   readonly owner: string | undefined;
   readonly received: boolean;
   readonly shared: boolean;
+  readonly consumer: Consumer;
 }
 
 /** The latest version of an entry, as the vault has it now. */
@@ -245,10 +253,10 @@ export interface Connection extends AsyncDisposable {
    */
   updateCa(ca: string | undefined): void;
   /**
-   * Returns the way to read the versions of a listed entry. The bytes of a file have exactly the
-   * listed size and digest.
+   * Returns the way to read the versions of a listed entry for one consumer. The bytes of a file
+   * have exactly the listed size and digest.
    */
-  reader(record: SecretRecord | FileRecord): EntryReader;
+  reader(record: SecretRecord | FileRecord, consumer: Consumer): EntryReader;
   /**
    * Reads the latest version, neither from a list nor from the cache. Returns `undefined` if there
    * is no such entry, or if its bytes cannot be read: it has expired, or is longer than a value.

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import type { Operation } from "../../protocol/operation-paths.ts";
-import type { EntryBytes, FileRecord, SecretRecord, WriteGuard } from "./connection.ts";
+import type { Consumer, EntryBytes, FileRecord, SecretRecord, WriteGuard } from "./connection.ts";
 import type { CircuitBreaker } from "./http/circuit-breaker.ts";
 import type { ListGate } from "./http/list-gate.ts";
 import { parseJson } from "./http/parse-json.ts";
@@ -101,14 +101,25 @@ export interface VaultApiOptions {
   readonly tokens: () => TokenManager;
   readonly email: string;
   readonly timeoutMs: number;
+  /** Name of the cluster in the header that names the consumer; without it there is none. */
+  readonly reportAs?: string | undefined;
 }
 
 type ApiRequest = Pick<VaultRequest, "body" | "maxBytes" | "signal"> &
   Partial<
-    Pick<VaultRequest, "deadlineMs" | "ifNoneMatch" | "waitSeconds" | "memory" | "upload">
+    Pick<
+      VaultRequest,
+      "consumer" | "deadlineMs" | "ifNoneMatch" | "waitSeconds" | "memory" | "upload"
+    >
   > & {
     readonly guard?: WriteGuard | undefined;
   };
+
+/** The one who wants to know a value, and until when. */
+export interface ValueReader {
+  readonly consumer: Consumer;
+  readonly signal: AbortSignal;
+}
 
 /** A request that changes the vault. */
 export interface WriteRequest {
@@ -161,7 +172,7 @@ export class VaultApi {
     route: ExposeRoute,
     record: SecretRecord,
     version: number,
-    signal: AbortSignal,
+    { consumer, signal }: ValueReader,
   ): Promise<ReadValue> {
     const operation = exposeOperation(route);
     const body = {
@@ -169,7 +180,7 @@ export class VaultApi {
       ...(route.exact && { key_version: version }),
       ...(route.withOwner && { owner: record.owner }),
     };
-    const sent = { body, maxBytes: MAX_VALUE_BYTES, signal };
+    const sent = { body, consumer: this.#named(consumer), maxBytes: MAX_VALUE_BYTES, signal };
     const { response } = await this.#options.pace.read(
       () => this.#authorized(operation, sent),
       signal,
@@ -181,14 +192,24 @@ export class VaultApi {
    * Returns bytes of the listed size and digest. @throws also TransientError `size_mismatch` or
    * `digest_mismatch`
    */
-  async download(record: FileRecord, version: number, signal: AbortSignal): Promise<EntryBytes> {
+  async download(
+    record: FileRecord,
+    version: number,
+    { consumer, signal }: ValueReader,
+  ): Promise<EntryBytes> {
     const operation = "download_file";
     const listed = record.versions.find((each) => each.version === version);
     if (!listed) throw new PermanentError(operation, "version_not_found");
     if (listed.size > MAX_FILE_BYTES) throw new PermanentError(operation, "too_large");
     const deadlineMs = this.#options.timeoutMs + listed.size / SLOWEST_BYTES_PER_MS;
     const body = { filename: record.filename, version };
-    const sent = { body, maxBytes: listed.size, deadlineMs, signal };
+    const sent = {
+      body,
+      consumer: this.#named(consumer),
+      maxBytes: listed.size,
+      deadlineMs,
+      signal,
+    };
     const { response } = await this.#options.pace.read(
       () => this.#authorized(operation, sent),
       signal,
@@ -204,9 +225,19 @@ export class VaultApi {
   }
 
   /** Returns the response to a request for the latest version of an entry. */
-  async latest(operation: Operation, body: object, signal: AbortSignal): Promise<VaultResponse> {
-    return (await this.#authorized(operation, { body, maxBytes: MAX_VALUE_BYTES, signal }))
-      .response;
+  async latest(
+    operation: Operation,
+    body: object,
+    { consumer, signal }: ValueReader,
+  ): Promise<VaultResponse> {
+    const sent = { body, consumer: this.#named(consumer), maxBytes: MAX_VALUE_BYTES, signal };
+    return (await this.#authorized(operation, sent)).response;
+  }
+
+  /** Returns the consumer in the form of the header, if it is reported. */
+  #named({ namespace, kind, name }: Consumer): string | undefined {
+    const { reportAs } = this.#options;
+    return reportAs === undefined ? undefined : `${reportAs}/${namespace}/${kind}/${name}`;
   }
 
   /**

@@ -2,6 +2,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { TokenManager } from "./auth/token-manager.ts";
 import type {
   Connection,
+  Consumer,
   EntryAddress,
   EntryKind,
   EntryReader,
@@ -122,8 +123,8 @@ export class VaultConnectionClient implements Connection {
     this.#mirror.retryNow();
   }
 
-  reader(record: SecretRecord | FileRecord): EntryReader {
-    return this.#values.reader(record);
+  reader(record: SecretRecord | FileRecord, consumer: Consumer): EntryReader {
+    return this.#values.reader(record, consumer);
   }
 
   latest(entry: EntryAddress, signal: AbortSignal): Promise<LatestVersion | undefined> {

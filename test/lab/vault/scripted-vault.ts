@@ -1,4 +1,5 @@
 import { expect, onTestFinished } from "vitest";
+import { CONSUMER } from "./consumer.ts";
 import { operationPath, type Operation } from "../../../src/protocol/operation-paths.ts";
 import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 import {
@@ -181,7 +182,10 @@ export async function textOf(
 ): Promise<[string, number]> {
   const record = recordOf(observed, name);
   const { signal } = new AbortController();
-  const read = await observed.connection.reader(record)(version ?? record.version, signal);
+  const read = await observed.connection.reader(record, CONSUMER)(
+    version ?? record.version,
+    signal,
+  );
   return [Buffer.from(read.bytes.reveal()).toString(), read.version];
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { CONSUMER } from "../../lab/vault/consumer.ts";
 import { failureOf } from "../../lab/assertions/failure-of.ts";
 import { pump } from "../../lab/clock/pump.ts";
 import {
@@ -212,12 +213,12 @@ test("values that never end take the memory of their tenant only, and for 30 s a
   });
   const ended: unknown[] = [];
   for (const name of names)
-    void failureOf(hostile.connection.reader(recordOf(hostile, name))(1, signal)).then((e) =>
-      ended.push(e),
+    void failureOf(hostile.connection.reader(recordOf(hostile, name), CONSUMER)(1, signal)).then(
+      (e) => ended.push(e),
     );
   await expect.poll(() => stranger.count("version_expose") + stranger.count("expose")).toBe(4);
   const honest = await shop.connected({ ...common, tenant: "shop/" });
-  const { bytes } = await honest.connection.reader(recordOf(honest, "a"))(1, signal);
+  const { bytes } = await honest.connection.reader(recordOf(honest, "a"), CONSUMER)(1, signal);
   expect(Buffer.from(bytes.reveal()).toString()).toBe("v1");
   // One of them has the memory. All further ones wait for it in turn.
   for (let count = 1; count <= 2; count += 1) {
@@ -241,5 +242,5 @@ test("a file is not read beyond its listed size", async () => {
   const record = connection.snapshot?.file("f");
   if (record === undefined) throw new Error("not listed");
   const failure = { kind: "transient", code: "size_mismatch" };
-  expect(await failureOf(connection.reader(record)(1, signal))).toMatchObject(failure);
+  expect(await failureOf(connection.reader(record, CONSUMER)(1, signal))).toMatchObject(failure);
 });

@@ -12,7 +12,13 @@ import { retryable } from "../outcome/outcome.ts";
 import type { PushBudget } from "./push-budget.ts";
 import { type KeyFacts, entryContent, keyFacts } from "../../push/push-content.ts";
 import { confirmPush, type PushMemory } from "./push-memory.ts";
-import { type PushItem, type PushResource, entryOf, itemId } from "../../push/push-resource.ts";
+import {
+  type PushItem,
+  type PushResource,
+  consumerOf,
+  entryOf,
+  itemId,
+} from "../../push/push-resource.ts";
 import type { PushRivals } from "./push-rivals.ts";
 import type { PushSource } from "./push-source.ts";
 import type { PushItemStatus } from "../../api/vault-push.ts";
@@ -158,11 +164,14 @@ export class PushAttempt {
 
   /** Reads the bytes of the listed version. Returns the outcome if that fails. */
   async #compare({ version, createdAt }: ListedVersion): Promise<PushOutcome | undefined> {
-    const { access, memory, signal } = this.#context;
+    const { access, memory, resource, signal } = this.#context;
     const [item, entry] = [this.#item, this.#entry];
     if (entry.record === undefined) return undefined;
     try {
-      const read = await access.connection.reader(entry.record)(version, signal);
+      const read = await access.connection.reader(entry.record, consumerOf(resource))(
+        version,
+        signal,
+      );
       if (read.version !== version) {
         const message = `${entryOf(item)}: the vault returned version ${read.version} instead of ${version}, which its list shows`;
         return { item, failure: retryable("UnexpectedResponse", message) };
@@ -326,12 +335,13 @@ export class PushAttempt {
    * earlier push may have been lost, its status not been written, or the list may be an old one.
    */
   async #isStored(request: EntryWrite): Promise<boolean> {
-    const { access, memory, signal } = this.#context;
+    const { access, memory, resource, signal } = this.#context;
+    const consumer = consumerOf(resource);
     const address =
       request.kind === "file"
         ? { ...request, owner: undefined, received: false, shared: false }
         : request;
-    const latest = await access.connection.latest(address, signal);
+    const latest = await access.connection.latest({ ...address, consumer }, signal);
     if (latest === undefined) return false;
     const { digest } = keyFacts(this.#options.contentKey, latest.bytes.reveal());
     const content = this.#contentOf(digest);

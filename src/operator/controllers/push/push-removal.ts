@@ -26,6 +26,7 @@ import { entryContent, keyFacts } from "../../push/push-content.ts";
 import { pushFailure } from "./push-outcome.ts";
 import type { PushMemory } from "./push-memory.ts";
 import {
+  consumerOf,
   entryOf,
   itemId,
   kindsOf,
@@ -165,7 +166,7 @@ export class PushRemoval {
     if (!isProven(record, listedVersion(entry.record))) return keep(NOT_LATEST);
     if (rivals.isShared(access, object, item)) return keep("another VaultPush pushes to it");
     try {
-      if (!(await this.#isPushed(item, record, entry, access, signal))) return keep(NOT_LATEST);
+      if (!(await this.#isPushed(context, item, record, entry, access))) return keep(NOT_LATEST);
       await access.connection.remove(item.kind, item.name, guard, signal);
     } catch (error) {
       signal.throwIfAborted();
@@ -189,14 +190,18 @@ export class PushRemoval {
    * old one.
    */
   async #isPushed(
+    { object, signal }: Context,
     item: PushItem,
     { content, version }: PushItemStatus,
     { shared }: WritableEntry,
     { connection, vault, account }: OpenConnection,
-    signal: AbortSignal,
   ): Promise<boolean> {
     const address = { kind: item.kind, name: item.name, owner: account, received: false, shared };
-    const latest = await connection.latest(address, signal);
+    const { namespace = "", name } = object.metadata;
+    const latest = await connection.latest(
+      { ...address, consumer: consumerOf({ namespace, name }) },
+      signal,
+    );
     if (latest === undefined || (latest.version ?? version) !== version) return false;
     const { contentKey } = this.#options;
     const { digest } = keyFacts(contentKey, latest.bytes.reveal());

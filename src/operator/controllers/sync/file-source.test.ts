@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { CONSUMER } from "../../../../test/lab/vault/consumer.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { syncItem } from "../../../../test/lab/kube/sync-resource.ts";
 import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";
@@ -19,6 +20,7 @@ function candidates(record: FileRecord | undefined): readonly Candidate[] {
     snapshot,
     syncItem("key", { source: "app.conf" }),
     openConnection(connection),
+    CONSUMER,
   );
 }
 

@@ -16,7 +16,7 @@ export const fileSource: SourceKind = {
     })),
   isListed: (snapshot, name) => snapshot.file(name) !== undefined,
   changed: ({ files }) => files,
-  candidates: (snapshot, item, { connection, vault }) => {
+  candidates: (snapshot, item, { connection, vault }, consumer) => {
     const record = snapshot.file(item.source);
     if (record === undefined) return [];
     return [
@@ -33,7 +33,7 @@ export const fileSource: SourceKind = {
         ),
         expiresAt: undefined,
         deleteAt: undefined,
-        read: connection.reader(record),
+        read: connection.reader(record, consumer),
       },
     ];
   },

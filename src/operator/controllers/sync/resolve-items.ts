@@ -29,7 +29,7 @@ export function resolveItems(input: Observed): Resolution[] {
   const deadlines = new Map<string, number>(JSON.parse(input.deadlines?.ofItems ?? "[]"));
   const known = resource.items.map((item) => ({
     item,
-    candidates: source.candidates(snapshot, item, access),
+    candidates: source.candidates(snapshot, item, access, resource),
     remembered: rememberedOf(input, deadlines, item),
   }));
   const { state } = input;
@@ -172,11 +172,12 @@ function knownDeadline(
  * is the last one that is known when the entry is gone.
  */
 function listedDeadline(
-  { source, snapshot, access }: Observed,
+  { source, snapshot, access, resource }: Observed,
   item: SyncItem,
   owner: string | undefined,
 ): number | undefined {
-  const entries = source.candidates(snapshot, { ...item, foundBy: undefined }, access);
+  const any = { ...item, foundBy: undefined };
+  const entries = source.candidates(snapshot, any, access, resource);
   return entries.find((entry) => hasOwner(entry, owner))?.deleteAt;
 }
 

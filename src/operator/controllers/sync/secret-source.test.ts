@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { CONSUMER } from "../../../../test/lab/vault/consumer.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { syncItem } from "../../../../test/lab/kube/sync-resource.ts";
 import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";
@@ -28,7 +29,7 @@ function usable(
   const found =
     item.foundBy === undefined ||
     [...secretSource().names(snapshot, item.foundBy, access)].length > 0;
-  const [candidate] = secretSource().candidates(snapshot, syncItem("db", item), access);
+  const [candidate] = secretSource().candidates(snapshot, syncItem("db", item), access, CONSUMER);
   expect(candidate?.untrusted).toBeDefined();
   return found && candidate?.untrusted === false;
 }

@@ -33,7 +33,7 @@ export const secretSource = (moreTypes: readonly string[] = []): SourceKind => (
           hasMetadata(record.metadata, find),
       ),
   changed: ({ secrets }) => secrets,
-  candidates: (snapshot, item, access) => {
+  candidates: (snapshot, item, access, consumer) => {
     const { connection, vault } = access;
     const records = snapshot
       .secrets(item.source)
@@ -49,7 +49,7 @@ export const secretSource = (moreTypes: readonly string[] = []): SourceKind => (
         record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),
       expiresAt: record.expiresAt,
       deleteAt: record.deleteAt,
-      read: connection.reader(record),
+      read: connection.reader(record, consumer),
     }));
   },
 });

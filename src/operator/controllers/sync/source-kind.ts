@@ -4,7 +4,12 @@ import type { FoundName } from "../../sync/find-items.ts";
 import type { ParsedResource } from "../../sync/parse-resource.ts";
 import type { Candidate } from "../../sync/resolution.ts";
 import type { Find, SyncItem } from "../../sync/sync-resource.ts";
-import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
+import type {
+  Consumer,
+  EntryKind,
+  Snapshot,
+  SnapshotChange,
+} from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-state.ts";
 
 /** Entries of one owner, of creators whom a connection trusts, with the metadata of a rule. */
@@ -35,6 +40,14 @@ export interface SourceKind {
   isListed(snapshot: Snapshot, name: string, of?: EntryFilter): boolean;
   /** Returns the changed names of this kind. */
   changed(change: SnapshotChange): ReadonlySet<string>;
-  /** Returns the listed entries that have the name of the item, each with the way to read it. */
-  candidates(snapshot: Snapshot, item: SyncItem, access: OpenConnection): readonly Candidate[];
+  /**
+   * Returns the listed entries that have the name of the item, each with the way to read it for a
+   * resource.
+   */
+  candidates(
+    snapshot: Snapshot,
+    item: SyncItem,
+    access: OpenConnection,
+    consumer: Consumer,
+  ): readonly Candidate[];
 }

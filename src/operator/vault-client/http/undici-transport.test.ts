@@ -12,6 +12,7 @@ import {
   type Script,
 } from "../../../../test/lab/vault/scripted-vault.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { packageVersion } from "../../../lib/package-version.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { UndiciTransport, type UndiciTransportOptions } from "./undici-transport.ts";
@@ -62,6 +63,18 @@ test("sends a JSON POST with the bare token and accepts no compression", async (
     "accept-encoding": "identity",
     "content-type": "application/json",
   });
+});
+
+test("names its version, and the consumer of a value if it is given", async () => {
+  const { server, transport } = await serve(json({ secrets: [] }));
+  await transport.request(request());
+  await transport.request(request({ consumer: "prod/shop/VaultSecret/db" }));
+  expect(
+    server.requests.map(({ headers }) => [headers["user-agent"], headers["vaultsync-consumer"]]),
+  ).toEqual([
+    [`vaultsync/${packageVersion()}`, undefined],
+    [`vaultsync/${packageVersion()}`, "prod/shop/VaultSecret/db"],
+  ]);
 });
 
 test("keeps the path of the base address", async () => {

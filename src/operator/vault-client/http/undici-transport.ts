@@ -4,6 +4,8 @@ import type { Clock } from "../../../lib/clock.ts";
 import { Deadline } from "../../lib/deadline.ts";
 import { pemCertificates } from "../../lib/pem-certificates.ts";
 import { codeOf } from "../../../lib/error-code.ts";
+import { packageVersion } from "../../../lib/package-version.ts";
+import { CONSUMER_HEADER } from "../../../protocol/headers.ts";
 import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
 import {
   isVaultError,
@@ -167,17 +169,20 @@ function trust(ca: string | undefined): SecureContext {
   return createSecureContext({ minVersion: "TLSv1.2", ca: [...certificates] });
 }
 
+const USER_AGENT = `vaultsync/${packageVersion()}`;
+
 function requestHeaders(request: VaultRequest): Record<string, string> {
-  const { operation, token, ifNoneMatch, waitSeconds } = request;
+  const { operation, token, ifNoneMatch, waitSeconds, consumer } = request;
   return {
     accept:
       operation === "download_file"
         ? "application/octet-stream, application/json"
         : "application/json",
     "accept-encoding": "identity",
-    "user-agent": "vaultsync",
+    "user-agent": USER_AGENT,
     ...(token && { authorization: token.reveal() }),
     ...(ifNoneMatch && { "if-none-match": ifNoneMatch }),
+    ...(consumer !== undefined && { [CONSUMER_HEADER]: consumer }),
     ...(waitSeconds && { prefer: `wait=${waitSeconds}` }),
   };
 }

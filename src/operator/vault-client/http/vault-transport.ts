@@ -30,6 +30,8 @@ export interface VaultRequest {
   /** Sent instead of the body, as `multipart/form-data`. The members of `body` become headers. */
   readonly upload?: FileUpload | undefined;
   readonly token?: Redacted<string> | undefined;
+  /** The resource that a value is read for, `cluster/namespace/Kind/name`, for the vault. */
+  readonly consumer?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
   /**
    * Seconds for which the vault may hold a conditional request (RFC 7240, `Prefer: wait`). The

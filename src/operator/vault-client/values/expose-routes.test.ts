@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { CONSUMER } from "../../../../test/lab/vault/consumer.ts";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import {
   json,
@@ -55,7 +56,7 @@ async function route(
   const record = connection.snapshot?.secrets("a")[at];
   if (!record) throw new Error("not listed");
   const before = server.requests.length;
-  await connection.reader(record)(version, signal);
+  await connection.reader(record, CONSUMER)(version, signal);
   return server.requests.slice(before).map(({ path, body }) => {
     const more = Object.keys(body).filter((name) => name !== "email" && name !== "key_name");
     return [path.split("/").at(-1), ...more].join(" ");

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { CONSUMER } from "../../../../test/lab/vault/consumer.ts";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import {
   listedSecret,
@@ -48,7 +49,7 @@ test.each([
     .on("list_no_dup", listResponse(listedSecret("a")))
     .on("version_expose", valueResponse(text));
   const observed = await vault.connected();
-  const { bytes } = await observed.connection.reader(recordOf(observed, "a"))(1, signal);
+  const { bytes } = await observed.connection.reader(recordOf(observed, "a"), CONSUMER)(1, signal);
   expect(bytes.reveal()).toHaveLength(length);
   expect(Buffer.from(bytes.reveal()).equals(Buffer.from(text))).toBe(true);
 });
@@ -117,7 +118,7 @@ async function withFile(
   await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(1);
   const record = observed.connection.snapshot?.file("f");
   if (!record) throw new Error("the file is not listed");
-  return [vault, observed, () => observed.connection.reader(record)(2, signal)];
+  return [vault, observed, () => observed.connection.reader(record, CONSUMER)(2, signal)];
 }
 
 test("concurrent callers of one file share one download", async () => {
@@ -184,7 +185,9 @@ test("an aborted caller does not abort the request of the others", async () => {
     );
   const observed = await vault.connected();
   const abort = new AbortController();
-  const aborted = failureOf(observed.connection.reader(recordOf(observed, "a"))(1, abort.signal));
+  const aborted = failureOf(
+    observed.connection.reader(recordOf(observed, "a"), CONSUMER)(1, abort.signal),
+  );
   const kept = textOf(observed, "a");
   await expect.poll(() => finish).toBeDefined();
   abort.abort();

@@ -2,6 +2,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { Random } from "../../../lib/random.ts";
 import { SingleFlight } from "../single-flight.ts";
 import type {
+  Consumer,
   EntryBytes,
   EntryReader,
   FileRecord,
@@ -10,7 +11,7 @@ import type {
   SnapshotChange,
 } from "../connection.ts";
 import type { VaultObserver } from "../observer.ts";
-import type { VaultApi } from "../vault-api.ts";
+import type { ValueReader, VaultApi } from "../vault-api.ts";
 import { PermanentError, UnexpectedResponse } from "../vault-error.ts";
 import { EntryBackoff } from "./entry-backoff.ts";
 import { alternatives, ExposeRoutes, isSameRoute } from "./expose-routes.ts";
@@ -34,7 +35,10 @@ interface Fetched extends EntryBytes {
   readonly cacheable: boolean;
 }
 
-/** Reads bytes from the cache or the vault. Concurrent readers of one version share one request. */
+/**
+ * Reads bytes from the cache or the vault. Concurrent readers of one version share one request: the
+ * first one is its consumer.
+ */
 export class VaultValues implements Disposable {
   readonly #options: VaultValuesOptions;
   readonly #connection: number;
@@ -55,18 +59,20 @@ export class VaultValues implements Disposable {
     this.#connection = options.cache.newConnection();
   }
 
-  reader(record: SecretRecord | FileRecord): EntryReader {
+  reader(record: SecretRecord | FileRecord, consumer: Consumer): EntryReader {
     const connection = this.#connection;
     if ("filename" in record) {
       const entry = { connection, kind: "file", name: record.filename, owner: undefined } as const;
       return (version, signal) =>
         this.#read({ ...entry, version }, signal, (shared) =>
-          this.#download(record, version, shared),
+          this.#download(record, version, { consumer, signal: shared }),
         );
     }
     const entry = { connection, kind: "secret", name: record.name, owner: record.owner } as const;
     return (version, signal) =>
-      this.#read({ ...entry, version }, signal, (shared) => this.#expose(record, version, shared));
+      this.#read({ ...entry, version }, signal, (shared) =>
+        this.#expose(record, version, { consumer, signal: shared }),
+      );
   }
 
   /**
@@ -124,22 +130,22 @@ export class VaultValues implements Disposable {
     return { bytes, version };
   }
 
-  async #download(record: FileRecord, version: number, signal: AbortSignal): Promise<Fetched> {
-    return { ...(await this.#options.api.download(record, version, signal)), cacheable: true };
+  async #download(record: FileRecord, version: number, reader: ValueReader): Promise<Fetched> {
+    return { ...(await this.#options.api.download(record, version, reader)), cacheable: true };
   }
 
   /** Tries routes until one works. @throws the VaultError of the first route when none does */
-  async #expose(record: SecretRecord, version: number, signal: AbortSignal): Promise<Fetched> {
+  async #expose(record: SecretRecord, version: number, reader: ValueReader): Promise<Fetched> {
     const { api, snapshot } = this.#options;
     const isAmbiguous = (snapshot()?.secrets(record.name).length ?? 0) > 1;
     const routes = [this.#routes.first(record, version, isAmbiguous)];
     const failures: PermanentError[] = [];
     for (const route of routes) {
       try {
-        const { labeled, ...value } = await api.expose(route, record, version, signal);
+        const { labeled, ...value } = await api.expose(route, record, version, reader);
         if (route !== routes[0]) this.#routes.worked(record, route);
         const cacheable = labeled || route.exact;
-        if (!cacheable) await this.#confirm(record, version, signal);
+        if (!cacheable) await this.#confirm(record, version, reader.signal);
         return { ...value, cacheable };
       } catch (error) {
         if (!(error instanceof PermanentError)) throw error;

@@ -1,3 +1,4 @@
+import { CONSUMER } from "../../../../test/lab/vault/consumer.ts";
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
@@ -76,6 +77,7 @@ const file = {
   owner: undefined,
   received: false,
   shared: false,
+  consumer: CONSUMER,
 } as const;
 const digest = createHash("sha256").update("bytes").digest("hex");
 

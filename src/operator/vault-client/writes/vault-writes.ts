@@ -12,7 +12,7 @@ import type {
 import { parseJson } from "../http/parse-json.ts";
 import { readCount, field } from "../readers/field.ts";
 import { readExposed } from "../readers/read-value.ts";
-import type { VaultApi } from "../vault-api.ts";
+import type { ValueReader, VaultApi } from "../vault-api.ts";
 import {
   PermanentError,
   type PermanentCode,
@@ -79,7 +79,7 @@ export class VaultWrites {
   async latest(entry: EntryAddress, signal: AbortSignal): Promise<LatestVersion | undefined> {
     try {
       return entry.kind === "file"
-        ? await this.#download(entry.name, signal)
+        ? await this.#download(entry.name, { consumer: entry.consumer, signal })
         : await this.#expose(entry, signal);
     } catch (error) {
       if (error instanceof PermanentError && UNREADABLE.has(error.code)) return undefined;
@@ -105,9 +105,9 @@ export class VaultWrites {
       throw new UnexpectedResponse(operation, "deleted");
   }
 
-  async #download(filename: string, signal: AbortSignal): Promise<LatestVersion> {
+  async #download(filename: string, reader: ValueReader): Promise<LatestVersion> {
     const operation = "download_file";
-    const response = await this.#api.latest(operation, { filename }, signal);
+    const response = await this.#api.latest(operation, { filename }, reader);
     const version = readCount(response.header("x-file-version"));
     // A file may have any bytes, so the page of a proxy can only be recognized by its headers.
     const isFile = response.header("content-type")?.startsWith("application/octet-stream") === true;
@@ -123,6 +123,7 @@ export class VaultWrites {
   }
 
   #expose(entry: EntryAddress, signal: AbortSignal): Promise<LatestVersion> {
+    const { consumer } = entry;
     return byFamily(entry, async (shared) => {
       const operation = shared ? "expose_link" : "expose";
       const body = {
@@ -131,7 +132,7 @@ export class VaultWrites {
       };
       return readExposed(
         operation,
-        parseJson((await this.#api.latest(operation, body, signal)).body),
+        parseJson((await this.#api.latest(operation, body, { consumer, signal })).body),
         entry,
       );
     });
