@@ -341,6 +341,17 @@ test("the newest eight user-agents of an account in a network are known", async 
   expect(known).toEqual(["429 rate_limited", ...Array(8).fill("200")]);
 });
 
+test("the operator stays a known client when its version changes, and no other client", async () => {
+  await using proxied = await Proxied.start();
+  for (const agent of ["vaultsync/0.9.1", "deployer/1.0"])
+    expect((await proxied.api(proxied.passwordOf(), agent)).outcome()).toBe("200");
+  for (let guess = 0; guess < 6; guess += 1) await proxied.page("wrong");
+  const outcomes: string[] = [];
+  for (const agent of ["vaultsync/1.0.0-rc.1", "vaultsync", "vaultsyncer/1.0", "deployer/1.1"])
+    outcomes.push((await proxied.api(proxied.passwordOf(), agent)).outcome());
+  expect(outcomes).toEqual(["200", "200", "429 rate_limited", "429 rate_limited"]);
+});
+
 test("the user-agent of a client is known for 90 days, in its network", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, trustedProxies: ["127.0.0.1"] });

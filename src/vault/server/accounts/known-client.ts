@@ -36,8 +36,16 @@ function agentsOf({ email, network }: Place): string {
   return `agent:${email} ${network}`;
 }
 
+/** The operator names its version: an upgrade does not make it another client. */
+const VERSION_OF_OPERATOR = /^(vaultsync)\/\S+$/u;
+
+/** Returns the digest of a `user-agent`, of the operator without its version. */
+function digestOf(userAgent: string): string {
+  return tokenDigest(userAgent.replace(VERSION_OF_OPERATOR, "$1"));
+}
+
 function agentOf(place: Place, userAgent: string): string {
-  return `${agentsOf(place)} ${tokenDigest(userAgent)}`;
+  return `${agentsOf(place)} ${digestOf(userAgent)}`;
 }
 
 /**
@@ -59,7 +67,7 @@ export async function knownClient(
   }
   if (userAgent === undefined) return undefined;
   const { count } = await loginFailures.since(agentOf(place, userAgent), context.clock.now());
-  return count > 0 ? `client:${place.email} ${place.network} ${tokenDigest(userAgent)}` : undefined;
+  return count > 0 ? `client:${place.email} ${place.network} ${digestOf(userAgent)}` : undefined;
 }
 
 /** Makes the `user-agent` of a client known after a login. */
