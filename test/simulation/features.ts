@@ -131,6 +131,7 @@ const commandFeatures: Readonly<Record<string, ForCommand>> = {
   "receive: Anyone": connectionField("receive=Anyone"),
   requestsPerSecond: connectionField("requestsPerSecond"),
   caBundleRef: connectionField("caBundleRef"),
+  reportUse: connectionField("reportUse=true"),
   delete_time: (one) => one.type === "write-secret" && one.minutes !== undefined,
   "metadata in the vault": (one) => one.type === "write-secret" && one.metadata !== undefined,
   "removed entries": command("remove-entry", "unshare"),

@@ -42,7 +42,8 @@ export function randomFlags(random: Random): OperatorFlags {
     () => ({ valueCacheBytes: pick([0, 200, 2_000]) }),
     // Longer than all simulated lists: nothing is synced by a connection whose list is refused.
     () => ({ maxListBytes: pick([262_144, 1_048_576]) }),
-    () => ({ concurrency: pick([1, 2]) }),
+    // The name changes only what is reported to vaults, so it needs no random number.
+    () => ({ concurrency: pick([1, 2]), clusterName: "prod-eu.example" }),
     () => {
       const restartWindow = pick([1_000, 5_000, 120_000]);
       return { restartWindow, volumeSync: restartWindow };

@@ -14,6 +14,7 @@ import type {
 import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
 import type { Counter } from "prom-client";
 import { type MetricDescription, MetricsRegistry } from "../../src/telemetry/metrics-registry.ts";
+import type { SentRequest } from "./invariants/consumers.ts";
 import { RequestRate } from "./invariants/request-rate.ts";
 import { apiNetwork, type Faults, vaultNetwork } from "./networks.ts";
 import { PathToVault, type Proxy } from "./path-to-vault.ts";
@@ -86,6 +87,7 @@ interface Surroundings {
   vaultRequests: number;
   readonly onClusterRead: (user: string, entry: string) => void;
   readonly onVaultRequest: (request: CarriedOut) => void;
+  readonly onSend: (request: SentRequest) => void;
 }
 
 /** Runs one process of the operator in a world until the signal is aborted. */
@@ -158,6 +160,8 @@ function transport({ world, url, user, clock, config, rate }: TransportOptions):
     send: async (...args) => {
       world.vaultRequests += 1;
       rate.count();
+      const { clusterName } = config;
+      world.onSend({ user, vault: name, request: args[0], clusterName });
       const { email, key_name, filename } = args[0].body as {
         email?: string;
         key_name?: string;

@@ -5,6 +5,7 @@ import { hasClusterConnections, withClusterConnections } from "./cluster-connect
 import { withIdentities } from "./identities.ts";
 import { randomCommands } from "./random-commands.ts";
 import { withRareSequences } from "./rare-sequences.ts";
+import { withReportedUses } from "./reported-uses.ts";
 import { withTopology } from "./random-topology.ts";
 import { checkForcedSyncs } from "./forced-sync.ts";
 import { settle } from "./convergence.ts";
@@ -113,7 +114,8 @@ export function commandsOf(seed: number, steps: number): Command[] {
     ? withClusterConnections(commands, seededRandom(-seed))
     : commands;
   const varied = withRareSequences(withTopology(connected, seed), seed);
-  return withIdentities(withBrokenConnections(varied, seed), seed);
+  const broken = withBrokenConnections(varied, seed);
+  return withReportedUses(withIdentities(broken, seed), seed);
 }
 
 /** Returns the seed of an episode, counted from 0, of a run with `seed`. */

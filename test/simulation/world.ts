@@ -17,6 +17,7 @@ import type { Proxy } from "./path-to-vault.ts";
 import { addIdentity } from "./identities.ts";
 import { Replicas } from "./replicas.ts";
 import { Rights } from "./rights.ts";
+import type { SentRequest } from "./invariants/consumers.ts";
 import { type CarriedOut, runReplica } from "./run-replica.ts";
 import { SimulatedVaults, type Vanished } from "./simulated-vaults.ts";
 import { simulateWorkloads } from "../lab/simulated/api-server/simulate-workloads.ts";
@@ -92,6 +93,8 @@ export class World {
   onClusterRead: (user: string, entry: string) => void = () => undefined;
   /** Called when a vault has carried out or rejected a request of a replica. */
   onVaultRequest: (request: CarriedOut) => void = () => undefined;
+  /** Called with each request to a vault before it is sent. */
+  onSend: (request: SentRequest) => void = () => undefined;
   /** Called before secrets with a prefix disappear from a vault. */
   onVanish: (vanished: Vanished) => void = () => undefined;
   /** Called when a user confirms removals. */

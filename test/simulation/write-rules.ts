@@ -15,6 +15,7 @@ import { checkComplete, checkContent, checkVersions } from "./invariants/content
 import { checkGates } from "./invariants/gates.ts";
 import { checkHold } from "./invariants/holds.ts";
 import { checkConverged } from "./invariants/convergence.ts";
+import { checkConsumer } from "./invariants/consumers.ts";
 import { checkContracts } from "./invariants/contracts.ts";
 import { ForcedSyncs } from "./invariants/forced-syncs.ts";
 import { Leadership, shardKeysOf } from "./invariants/leadership.ts";
@@ -74,32 +75,25 @@ export class WriteRules {
     this.#forced = new ForcedSyncs(world);
     this.#blastLimit = new BlastLimit(world);
     for (const namespace of world.server.all(NAMESPACES)) this.#history.rememberLabels(namespace);
-    world.onClusterRead = (user, entry) => this.#checkRead(user, entry);
+    world.onClusterRead = (user, entry) =>
+      this.#collect(() => checkRead(this.#history.knownTo(user), user, entry));
+    world.onSend = (sent) =>
+      this.#collect(() => checkConsumer(this.#history.knownTo(sent.user), sent));
     world.server.onCommit((change) => {
       this.#history.remember(change);
       this.#leadership.remember(change);
       this.#forced.remember(change);
-      if (change.user.startsWith("operator-")) this.#report(change);
+      if (change.user.startsWith("operator-")) this.#collect(() => this.#check(change));
     });
-  }
-
-  /** Checks a read of a value with the account of the cluster. */
-  #checkRead(user: string, entry: string): void {
-    try {
-      checkRead(this.#history.knownTo(user), user, entry);
-    } catch (error) {
-      if (!(error instanceof Violation)) throw error;
-      this.#world.violations.push(error);
-    }
   }
 
   /**
    * Collects violations. A thrown one would be the response to the operator, and the operator
    * retries.
    */
-  #report(change: Change): void {
+  #collect(check: () => void): void {
     try {
-      this.#check(change);
+      check();
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
       this.#world.violations.push(error);

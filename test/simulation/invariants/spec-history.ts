@@ -23,6 +23,7 @@ export interface ConnectionSpec {
   readonly refreshInterval?: string;
   readonly url: string;
   readonly email: string;
+  readonly reportUse?: boolean;
   readonly scope?: object;
   readonly trustedOwners?: readonly string[];
   readonly receive?: string;
