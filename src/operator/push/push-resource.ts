@@ -5,7 +5,7 @@ import { explainProblems } from "../api/validation.ts";
 import { parseDeleteTime, vaultPushSpec, type VaultPushSpec } from "../api/vault-push.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { notReady, type ReadyCondition } from "../sync/ready-condition.ts";
-import type { Consumer, EntryKind } from "../vault-client/connection.ts";
+import type { EntryKind } from "../vault-client/connection.ts";
 
 /** One key of the Secret and the entry of the vault that it is pushed to. */
 export interface PushItem {
@@ -20,6 +20,7 @@ export interface PushItem {
 
 /** The desired state of a VaultPush. */
 export interface PushResource {
+  readonly kind: "VaultPush";
   readonly namespace: string;
   readonly name: string;
   readonly connection: ConnectionRef;
@@ -70,6 +71,7 @@ export function parsePush({ metadata, spec: written }: KubeObject): ParsedPush {
   return {
     ok: true,
     resource: {
+      kind: "VaultPush",
       namespace: metadata.namespace ?? "",
       name: metadata.name,
       connection: { kind: connectionRef.kind ?? "VaultConnection", name: connectionRef.name },
@@ -82,12 +84,6 @@ export function parsePush({ metadata, spec: written }: KubeObject): ParsedPush {
     },
   };
 }
-
-/** Returns the resource for which the vault is read. */
-export const consumerOf = ({
-  namespace,
-  name,
-}: Pick<PushResource, "namespace" | "name">): Consumer => ({ namespace, kind: "VaultPush", name });
 
 /** Returns the name of the entry of an item for messages. */
 export const entryOf = ({ kind, name }: Pick<PushItem, "kind" | "name">): string =>

@@ -12,13 +12,7 @@ import { retryable } from "../outcome/outcome.ts";
 import type { PushBudget } from "./push-budget.ts";
 import { type KeyFacts, entryContent, keyFacts } from "../../push/push-content.ts";
 import { confirmPush, type PushMemory } from "./push-memory.ts";
-import {
-  type PushItem,
-  type PushResource,
-  consumerOf,
-  entryOf,
-  itemId,
-} from "../../push/push-resource.ts";
+import { type PushItem, type PushResource, entryOf, itemId } from "../../push/push-resource.ts";
 import type { PushRivals } from "./push-rivals.ts";
 import type { PushSource } from "./push-source.ts";
 import type { PushItemStatus } from "../../api/vault-push.ts";
@@ -168,10 +162,7 @@ export class PushAttempt {
     const [item, entry] = [this.#item, this.#entry];
     if (entry.record === undefined) return undefined;
     try {
-      const read = await access.connection.reader(entry.record, consumerOf(resource))(
-        version,
-        signal,
-      );
+      const read = await access.connection.reader(entry.record, resource)(version, signal);
       if (read.version !== version) {
         const message = `${entryOf(item)}: the vault returned version ${read.version} instead of ${version}, which its list shows`;
         return { item, failure: retryable("UnexpectedResponse", message) };
@@ -336,12 +327,11 @@ export class PushAttempt {
    */
   async #isStored(request: EntryWrite): Promise<boolean> {
     const { access, memory, resource, signal } = this.#context;
-    const consumer = consumerOf(resource);
     const address =
       request.kind === "file"
         ? { ...request, owner: undefined, received: false, shared: false }
         : request;
-    const latest = await access.connection.latest({ ...address, consumer }, signal);
+    const latest = await access.connection.latest({ ...address, consumer: resource }, signal);
     if (latest === undefined) return false;
     const { digest } = keyFacts(this.#options.contentKey, latest.bytes.reveal());
     const content = this.#contentOf(digest);

@@ -26,7 +26,6 @@ import { entryContent, keyFacts } from "../../push/push-content.ts";
 import { pushFailure } from "./push-outcome.ts";
 import type { PushMemory } from "./push-memory.ts";
 import {
-  consumerOf,
   entryOf,
   itemId,
   kindsOf,
@@ -198,10 +197,8 @@ export class PushRemoval {
   ): Promise<boolean> {
     const address = { kind: item.kind, name: item.name, owner: account, received: false, shared };
     const { namespace = "", name } = object.metadata;
-    const latest = await connection.latest(
-      { ...address, consumer: consumerOf({ namespace, name }) },
-      signal,
-    );
+    const consumer = { kind: vaultPushKind.kind, namespace, name };
+    const latest = await connection.latest({ ...address, consumer }, signal);
     if (latest === undefined || (latest.version ?? version) !== version) return false;
     const { contentKey } = this.#options;
     const { digest } = keyFacts(contentKey, latest.bytes.reveal());
