@@ -155,6 +155,7 @@ export const inner: Record<string, Record<string, string[]>> = {
       "context",
       "errors",
     ],
+    consumers: ["secrets", "accounts", "access", "http", "store", "context", "errors"],
     rotation: ["secrets", "files", "audit", "store", "crypto"],
     "hand-over": ["secrets", "files", "store", "crypto", "limits"],
     sharing: [
@@ -170,6 +171,7 @@ export const inner: Record<string, Record<string, string[]>> = {
     ],
     routes: [
       "sharing",
+      "consumers",
       "secret-lists",
       "secrets",
       "files",

@@ -94,6 +94,8 @@ export interface OperationDefinition {
   readonly etag?: true;
   /** With `if-none-match`, the preference `wait` makes the request wait until the list changes. */
   readonly waits?: true;
+  /** Reads a value: the client may name the resource that reads it. */
+  readonly readsValue?: true;
   /**
    * The response is a list without values and tokens: it may be compressed
    * (docs/design/vault-contract.md#compression).

@@ -14,6 +14,7 @@ export const operationPath = {
   list_no_dup: "/v1/user/secret/list_no_dup",
   expose: "/v1/user/secret/expose",
   version_list: "/v1/user/secret/version_list",
+  consumer_list: "/v1/user/consumer_list",
   version_expose: "/v1/user/secret/version_expose",
   version_delete: "/v1/user/secret/version_delete",
   update_key_metadata: "/v1/user/secret/update_key_metadata",

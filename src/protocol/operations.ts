@@ -17,6 +17,7 @@ import {
   protectFile,
 } from "./operations/files.ts";
 import {
+  consumerList,
   deleteSecrets,
   expose,
   listNoDup,
@@ -59,6 +60,7 @@ export const operations = {
   list_no_dup: listNoDup,
   expose,
   version_list: versionList,
+  consumer_list: consumerList,
   version_expose: versionExpose,
   version_delete: versionDelete,
   update_key_metadata: updateKeyMetadata,

@@ -96,6 +96,18 @@ export const exposedSecret = z.object({
 
 export type ExposedSecret = Readonly<z.infer<typeof exposedSecret>>;
 
+/** A resource that read a value, as `consumer_list` returns it. */
+export const consumerRecord = z.object({
+  consumer: z.string().meta({
+    description: "`cluster/namespace/Kind/name`, as the client names it; nothing proves it.",
+  }),
+  version: count.meta({ description: "The version that was read last." }),
+  last_read_at: timestamp.meta({ description: "Accurate to a minute." }),
+  account: z.string().meta({ description: "Address of the account that read." }),
+});
+
+export type ConsumerRecord = Readonly<z.infer<typeof consumerRecord>>;
+
 const shareState = z.enum(["active", "invited"]).meta({
   description:
     "invited while the recipient, for a team any other member, has no account or no live session.",

@@ -41,6 +41,12 @@ export const sample = {
     owner: email,
     expired: false,
   },
+  consumer: {
+    consumer: "prod-eu/shop/VaultSecret/shop-db",
+    version: 2,
+    last_read_at: created,
+    account: email,
+  },
   tokens: {
     access_token: "Zk0vX2dTj3hB8wq1rYc5uLn7pE4mA6sFiGtKoQeDxHw",
     expires_in: 86_400,

@@ -192,6 +192,8 @@ test("successful and error responses of each operation match the document", asyn
   await call(ann, "share_list", { key_name: "a" });
   await call(bob, "share_list", { key_name: "a" }, 403);
   await call(bob, "version_expose_link", { key_name: "a", key_version: 2 });
+  await call(ann, "consumer_list", { key_name: "a" });
+  await call(bob, "consumer_list", { key_name: "a" }, 403);
   await call(bob, "delete_shared_key_link", { key_name: "a" });
   await call(ann, "unshare", { key_name: "a" });
   await call(bob, "team_leave", { group_id: "t" });

@@ -74,6 +74,7 @@ const cases: Record<
   list_no_dup: {},
   expose: { ...given(named), before: protectIt, result: own },
   version_list: { ...given(named), before: protectIt },
+  consumer_list: { ...given(named), before: protectIt },
   version_expose: { ...given({ ...named, key_version: 1 }), before: protectIt, result: own },
   version_delete: {
     ...given({ ...named, key_version: 1 }),

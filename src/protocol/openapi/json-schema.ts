@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  consumerRecord,
   errorResponse,
   exposedSecret,
   fileRecord,
@@ -24,6 +25,7 @@ const shared: Readonly<Record<string, z.ZodType>> = {
   SecretRecord: secretRecord,
   VersionRecord: versionRecord,
   ExposedSecret: exposedSecret,
+  ConsumerRecord: consumerRecord,
   ShareRecord: shareRecord,
   Team: teamRecord,
   UploadedFile: uploadedFile,

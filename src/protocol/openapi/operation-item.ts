@@ -4,6 +4,7 @@ import {
   type OperationLink,
   type RequestLimits,
 } from "../define-operation.ts";
+import { CONSUMER_HEADER } from "../headers.ts";
 import { MAX_TAGS, MAX_WAIT_SECONDS } from "../limits.ts";
 import { errorCodes, type ErrorCode } from "../error-codes.ts";
 import { toJsonSchema, type JsonSchema } from "./json-schema.ts";
@@ -83,6 +84,15 @@ const prefer: HeaderParameter = {
   required: false,
   description: `\`wait=N\` with if-none-match: respond when the list changes, after N seconds (at most ${MAX_WAIT_SECONDS}) at the latest.`,
   schema: { type: "string", examples: ["wait=50"] },
+};
+
+const consumer: HeaderParameter = {
+  name: CONSUMER_HEADER,
+  in: "header",
+  required: false,
+  description:
+    "The resource of a cluster that reads the value, `cluster/namespace/Kind/name`, for consumer_list; anything else is ignored.",
+  schema: { type: "string", examples: ["prod-eu/shop/VaultSecret/shop-db"] },
 };
 
 function headerParameters({ properties = {}, required = [] }: JsonSchema): HeaderParameter[] {
@@ -167,9 +177,14 @@ export function operationItem(
   definition: OperationDefinition,
   limits: RequestLimits,
 ): OperationItem {
-  const { name, tag, summary, description, authentication, etag, waits } = definition;
+  const { name, tag, summary, description, authentication, etag, waits, readsValue } = definition;
   const [headers, content] = requestOf(definition, limits);
-  const parameters = [...headers, ...(etag ? [ifNoneMatch] : []), ...(waits ? [prefer] : [])];
+  const parameters = [
+    ...headers,
+    ...(etag ? [ifNoneMatch] : []),
+    ...(waits ? [prefer] : []),
+    ...(readsValue ? [consumer] : []),
+  ];
   return {
     operationId: name,
     tags: [tag],

@@ -77,6 +77,7 @@ export const downloadFile = defineOperation({
   request: fileRequest,
   response: octetStream,
   etag: true,
+  readsValue: true,
   errors: ["file_not_found", "version_not_found"],
   audit: { intent: "never", fields: ["filename", "version"] },
   example: { request: { email: sample.email, filename: sample.upload.filename } },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineOperation } from "../define-operation.ts";
 import { metadataObject, standardMetadataFields, isStandardName } from "../metadata.ts";
-import { secretRecord, exposedSecret, versionRecord } from "../responses.ts";
+import { consumerRecord, secretRecord, exposedSecret, versionRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
 import {
   secretRequest,
@@ -132,6 +132,7 @@ export const expose = defineOperation({
   authentication: "access-token",
   request: secretRequest,
   response: exposedSecret,
+  readsValue: true,
   errors: ["secret_not_found", "use_link_operation", "out_of_scope", "secret_expired"],
   audit: { intent: "never", fields: ["key_name"] },
   example: { request: sample.secret, response: sample.exposed },
@@ -159,6 +160,33 @@ export const versionList = defineOperation({
   },
 });
 
+export const consumerList = defineOperation({
+  name: "consumer_list",
+  path: "/v1/user/consumer_list",
+  tag: "Secrets",
+  summary: "List the resources that read a secret or a file",
+  description:
+    "Returns the resources that clients named in the header vaultsync-consumer, the newest read first: at most 50 of the caller's " +
+    "own secret or file, each for 90 days after its last read. The request names either a secret or a file.",
+  authentication: "access-token",
+  request: ({ nameCharacters }) =>
+    z
+      .object({
+        email: callerEmail,
+        key_name: nameSchema(nameCharacters).optional(),
+        filename: nameSchema(nameCharacters).optional(),
+      })
+      .refine(({ key_name, filename }) => (key_name === undefined) !== (filename === undefined), {
+        path: ["key_name"],
+        message: "expected either key_name or filename",
+      })
+      .meta({ oneOf: [{ required: ["key_name"] }, { required: ["filename"] }] }),
+  response: z.object({ consumers: z.array(consumerRecord) }),
+  errors: ["secret_not_found", "file_not_found", "out_of_scope", "forbidden"],
+  audit: { intent: "never", fields: ["key_name", "filename"] },
+  example: { request: sample.secret, response: { consumers: [sample.consumer] } },
+});
+
 export const versionExpose = defineOperation({
   name: "version_expose",
   path: "/v1/user/secret/version_expose",
@@ -169,6 +197,7 @@ export const versionExpose = defineOperation({
   authentication: "access-token",
   request: (limits) => secretRequest(limits).extend({ key_version: versionNumber }),
   response: exposedSecret,
+  readsValue: true,
   errors: [
     "secret_not_found",
     "version_not_found",

@@ -19,6 +19,7 @@ export const exposeLink = defineOperation({
   authentication: "access-token",
   request: (limits) => secretRequest(limits).extend({ owner }),
   response: exposedSecret,
+  readsValue: true,
   errors: [
     "secret_not_found",
     "use_unshared_operation",
@@ -110,6 +111,7 @@ export const versionExposeLink = defineOperation({
   authentication: "access-token",
   request: (limits) => secretRequest(limits).extend({ owner, key_version: versionNumber }),
   response: exposedSecret,
+  readsValue: true,
   errors: [
     "secret_not_found",
     "version_not_found",

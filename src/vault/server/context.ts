@@ -7,7 +7,7 @@ import type { AuditLog } from "./audit/audit-log.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits } from "./limits.ts";
 import type { DiskSpace } from "./protection/disk-space.ts";
-import type { AccessToken, Identity } from "./store/records.ts";
+import type { AccessToken, ConsumerUse, Identity } from "./store/records.ts";
 import type { Store } from "./store/store.ts";
 import type { DelayedRejections } from "./protection/delayed-rejections.ts";
 import type { UnauthenticatedRequests } from "./protection/unauthenticated-requests.ts";
@@ -108,6 +108,11 @@ export interface VaultContext extends Policies, Protection {
   readonly tokenUses: {
     note(token: Pick<AccessToken, "digest" | "usedAt">, now: number): void;
     record(store: Store): Promise<void>;
+  };
+  /** Reads of values by resources, until the sweeper records them. */
+  readonly consumerUses: {
+    note(use: ConsumerUse): void;
+    record(store: Pick<Store, "write">): Promise<void>;
   };
   /** Parsed scopes of tokens. @throws InvalidScopeError */
   readonly scopes: { parse(text: string): Scope };

@@ -8,6 +8,7 @@ import { ScopeCache } from "./accounts/scope-cache.ts";
 import { ACCOUNT_FACTOR, TokenBuckets, type RequestRate } from "./protection/token-buckets.ts";
 import { TokenUses } from "./accounts/tokens.ts";
 import { AuditBudget } from "./audit/audit-budget.ts";
+import { ConsumerUses } from "./consumers/consumer-uses.ts";
 import type { VaultContext } from "./context.ts";
 import { errors } from "./errors.ts";
 import { IdentityIssuers } from "./identities/identity-issuers.ts";
@@ -128,6 +129,7 @@ export function createContext(
     scopes: new ScopeCache(),
     identities: options.identities && new IdentityIssuers(options.identities, clock, logger),
     tokenUses: new TokenUses(),
+    consumerUses: new ConsumerUses(clock),
     unauthenticated: new UnauthenticatedRequests({
       clock,
       logger,

@@ -17,6 +17,8 @@ const BATCH_SIZE = 200;
 const VALUES_PER_BATCH = 4;
 const CHUNKS_PER_BATCH = 8;
 const HOUR_MS = 3_600_000;
+/** Age in ms of the last read of a consumer to forget. */
+const CONSUMER_MAX_AGE_MS = 90 * 24 * HOUR_MS;
 
 /** State between two sweeps. */
 interface Progress {
@@ -94,6 +96,11 @@ async function sweepAccounts(
     async ({ loginFailures }) =>
       (await loginFailures.removeBefore(failedBefore, BATCH_SIZE)) >= BATCH_SIZE,
   );
+  const readBefore = now - CONSUMER_MAX_AGE_MS;
+  await repeat(
+    context,
+    async ({ consumers }) => (await consumers.removeBefore(readBefore, BATCH_SIZE)) >= BATCH_SIZE,
+  );
   progress.token = await context.store.write(({ tokens }) =>
     tokens.removeOrphans(now, progress.token, BATCH_SIZE),
   );
@@ -126,6 +133,7 @@ async function sweep(context: VaultContext, progress: Progress): Promise<void> {
   const { store, clock, metrics, requestRate, unauthenticated, rejections, pages, audit } = context;
   const now = clock.now();
   await context.tokenUses.record(store);
+  await recordConsumers(context);
   await sweepSecretsAndFiles(context, now);
   await sweepAccounts(context, progress, now);
   requestRate.perToken.prune();
@@ -143,6 +151,13 @@ async function sweep(context: VaultContext, progress: Progress): Promise<void> {
   metrics.versions.set(versions);
   metrics.storedBytes.set(bytes);
   await store.scrub();
+}
+
+/** A failure delays nothing else: the uses are recorded with the next sweep. */
+async function recordConsumers({ consumerUses, store, logger }: VaultContext): Promise<void> {
+  await consumerUses
+    .record(store)
+    .catch((error: unknown) => logger.warn({ error }, "recording the consumers failed"));
 }
 
 /**
@@ -172,6 +187,7 @@ export function startSweeper(context: VaultContext): AsyncDisposable {
       stopped = true;
       timer?.[Symbol.dispose]();
       await running;
+      await recordConsumers(context);
     },
   };
 }

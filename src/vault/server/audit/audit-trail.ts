@@ -73,7 +73,7 @@ export class AuditTrail {
     };
   }
 
-  /** Adds what the server has verified about the caller. */
+  /** Adds what the server knows about the caller, and what the client names itself. */
   describeCaller(caller: AuditFields): void {
     this.#about = { ...this.#about, ...caller };
   }

@@ -5,6 +5,7 @@ import { openDigest, readBlob } from "./blob.ts";
 import { errors } from "../errors.ts";
 
 export interface Download {
+  readonly fileId: string;
   readonly version: number;
   readonly size: number;
   /** Hexadecimal. */
@@ -33,6 +34,7 @@ export async function openDownload(
   }, partyOf(caller));
   const { key, sha256 } = openDigest(context, file, wanted);
   return {
+    fileId: file.id,
     version: wanted.version,
     size: wanted.size,
     sha256,

@@ -3,6 +3,7 @@ import { operations } from "../../../protocol/operations.ts";
 import { authenticate } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { identify } from "../http/identify.ts";
+import { consumerOf } from "../http/consumer.ts";
 import { progressDeadline } from "../http/deadlines.ts";
 import { isKnown } from "../http/etag.ts";
 import { respondWithFiles } from "../files/list-response.ts";
@@ -94,12 +95,17 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     operations.download_file,
     async ({ body, caller, request, reply }) => {
       using _open = context.downloads.enter(caller.email);
-      const { version, size, sha256, content } = await openDownload(
+      const consumer = consumerOf(request);
+      const { fileId, version, size, sha256, content } = await openDownload(
         context,
         caller,
         body.filename,
         body.version,
       );
+      if (consumer !== undefined) {
+        const read = { consumer, version, account: caller.email };
+        context.consumerUses.note({ kind: "file", entryId: fileId, ...read });
+      }
       const etag = `"${sha256}"`;
       reply.header("etag", etag).header("x-file-version", String(version));
       if (isKnown(request, etag)) return reply.status(304).send();

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { givenMetadata } from "../../../protocol/metadata.ts";
 import { operations } from "../../../protocol/operations.ts";
+import { listConsumers } from "../consumers/list-consumers.ts";
 import type { VaultContext } from "../context.ts";
 import { authenticatedOperation } from "./operation.ts";
 import { respondWithList } from "../secret-lists/list-response.ts";
@@ -66,6 +67,15 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
   authenticatedOperation(app, context, operations.version_list, ({ body, caller, reply }) =>
     respondWithVersions(context, caller, unshared(body), reply),
   );
+
+  authenticatedOperation(app, context, operations.consumer_list, async ({ body, caller }) => {
+    const { key_name, filename = "" } = body;
+    const entry =
+      key_name === undefined
+        ? ({ kind: "file", name: filename } as const)
+        : ({ kind: "secret", name: key_name } as const);
+    return { consumers: await listConsumers(context, caller, entry) };
+  });
 
   authenticatedOperation(app, context, operations.version_expose, ({ body, ...to }) =>
     exposeInTurn(context, to, unshared(body), body.key_version),

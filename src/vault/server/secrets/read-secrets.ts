@@ -10,7 +10,8 @@ import { exposedSecret, isExpired } from "./secret-record.ts";
 import { errors } from "../errors.ts";
 import { findSecret, pickSecret, type SecretAddress } from "./find-secret.ts";
 import { openValue } from "./secret-value.ts";
-import type { FastifyReply } from "fastify";
+import { consumerOf } from "../http/consumer.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
 
 interface Found {
   readonly secret: Secret;
@@ -67,6 +68,11 @@ function findAny(
   }, partyOf(caller));
 }
 
+interface Exposed {
+  readonly secretId: string;
+  readonly body: ExposedSecret;
+}
+
 /**
  * Returns the value of one version, by default the latest.
  * @throws ServiceError of `findSecret`; `forbidden` without R; `version_not_found`;
@@ -77,7 +83,7 @@ async function expose(
   caller: Caller,
   address: SecretAddress,
   version?: number,
-): Promise<ExposedSecret> {
+): Promise<Exposed> {
   const now = context.clock.now();
   const own = version === undefined ? await findOwn(context, caller, address, now) : undefined;
   const { secret, wanted, envelope } =
@@ -85,7 +91,8 @@ async function expose(
   if (context.expired === "deny" && isExpired(wanted, now)) {
     throw errors.secretExpired();
   }
-  return exposedSecret(secret, wanted, openValue(context, secret, wanted.version, envelope), now);
+  const value = openValue(context, secret, wanted.version, envelope);
+  return { secretId: secret.id, body: exposedSecret(secret, wanted, value, now) };
 }
 
 /**
@@ -94,19 +101,42 @@ async function expose(
  */
 const SHORT_BYTES = 64 * 1024;
 
+interface ReadRequest {
+  readonly caller: Caller;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
 /**
  * Returns the value of one version for a response. The response counts among the open lists of the
- * account until it has been read.
+ * account until it has been read. Notes the resource that the request names.
  * @throws ServiceError of `expose`; `rate_limited` when the account has too many open
  */
 export async function exposeInTurn(
   context: VaultContext,
-  { caller, reply }: { readonly caller: Caller; readonly reply: FastifyReply },
+  { caller, request, reply }: ReadRequest,
   address: SecretAddress,
   version?: number,
 ): Promise<ExposedSecret> {
+  const consumer = consumerOf(request);
+  const exposed = await exposeInMemory(context, { caller, reply }, address, version);
+  const { secretId, body } = exposed;
+  if (consumer !== undefined) {
+    const read = { consumer, version: body.key_version, account: caller.email };
+    context.consumerUses.note({ kind: "secret", entryId: secretId, ...read });
+  }
+  return body;
+}
+
+/** Returns the value of one version, a long one once the memory of the account allows it. */
+async function exposeInMemory(
+  context: VaultContext,
+  { caller, reply }: Pick<ReadRequest, "caller" | "reply">,
+  address: SecretAddress,
+  version: number | undefined,
+): Promise<Exposed> {
   const exposed = await expose(context, caller, address, version);
-  const bytes = Buffer.byteLength(JSON.stringify(exposed.key_value));
+  const bytes = Buffer.byteLength(JSON.stringify(exposed.body.key_value));
   if (bytes <= SHORT_BYTES) return exposed;
   await context.openLists.enterStream(caller.email, reply, bytes);
   // Read again: a request that waits holds no value.

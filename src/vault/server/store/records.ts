@@ -234,6 +234,24 @@ export interface LoginFailures {
   readonly lastAt: number;
 }
 
+/** The kinds of what users store. */
+export type EntryKind = "secret" | "file";
+
+/** A resource of a cluster that reads an entry, as it names itself, and its last read. */
+export interface Consumer {
+  readonly consumer: string;
+  readonly version: number;
+  readonly readAt: number;
+  /** The account that read. */
+  readonly account: string;
+}
+
+/** A read of an entry by a consumer that the request names. */
+export interface ConsumerUse extends Omit<Consumer, "readAt"> {
+  readonly kind: EntryKind;
+  readonly entryId: string;
+}
+
 /** Changes that the operator of the vault makes to users. */
 export const adminActions = [
   "add",

@@ -11,6 +11,7 @@ import type {
   UsageTable,
   SettingTable,
 } from "./tables/account-tables.ts";
+import type { ConsumerTable } from "./tables/consumer-table.ts";
 import type { FileTable } from "./tables/file-table.ts";
 import type { HandOverTable } from "./tables/hand-over-table.ts";
 import type { ListRevisionTable } from "./tables/list-revision-table.ts";
@@ -34,6 +35,7 @@ export interface Transaction {
   readonly teams: TeamTable;
   readonly listRevisions: ListRevisionTable;
   readonly files: FileTable;
+  readonly consumers: ConsumerTable;
   readonly handOver: HandOverTable;
   readonly outbox: OutboxTable;
   readonly usage: UsageTable;

@@ -1,4 +1,5 @@
 import {
+  consumerTables,
   identityTable,
   oneWaitingEmail,
   revisionsOfSubjects,
@@ -367,4 +368,5 @@ export const postgresMigrations: readonly string[] = [
   teamLooks,
   teamLowerLooks,
   identityTable('text COLLATE "C"', "double precision", ""),
+  consumerTables('text COLLATE "C"', "double precision", ""),
 ];

@@ -21,7 +21,8 @@ function countSql(table: string): string {
 }
 
 const SIZE = `
-  SELECT count(*) + ${countSql("person_grants")} + ${countSql("team_grants")} + ${countSql("hidden_team_grants")} AS row_count,
+  SELECT count(*) + ${countSql("person_grants")} + ${countSql("team_grants")} + ${countSql("hidden_team_grants")}
+    + ${countSql("secret_consumers")} AS row_count,
     CAST(coalesce(sum(bytes), 0) AS bigint) AS bytes
   FROM (SELECT octet_length(sealed) + octet_length(metadata) AS bytes FROM secret_versions WHERE secret_id = ?1 LIMIT ?2) AS sizes`;
 
@@ -38,6 +39,7 @@ const REMOVE_GRANTS = [
   removeSql("person_grants", "email"),
   removeSql("hidden_team_grants", "group_id, email"),
   removeSql("team_grants", "group_id"),
+  removeSql("secret_consumers", "consumer"),
 ];
 
 export function secretRemoval(db: SqlConnection): SecretRemovalTable {

@@ -76,3 +76,27 @@ export const identityTable = (text: string, time: string, options: string): stri
   CREATE INDEX identities_by_email ON identities (email);
   ALTER TABLE admin_actions ADD COLUMN identity ${text} NOT NULL DEFAULT '';
   `;
+
+/**
+ * Returns the migration step that adds the consumers of secrets and files. It is never edited.
+ * @param text type of a column with text
+ * @param time type of a column with a timestamp
+ * @param options of the table
+ */
+export const consumerTables = (text: string, time: string, options: string): string =>
+  ["secret", "file"]
+    .map(
+      (kind) => `
+  CREATE TABLE ${kind}_consumers (
+    ${kind}_id ${text} NOT NULL REFERENCES ${kind}s (id) ON DELETE CASCADE,
+    consumer ${text} NOT NULL,
+    version integer NOT NULL,
+    read_at ${time} NOT NULL,
+    account ${text} NOT NULL REFERENCES users (email) ON DELETE CASCADE,
+    PRIMARY KEY (${kind}_id, consumer)
+  ) ${options};
+  CREATE INDEX ${kind}_consumers_by_time ON ${kind}_consumers (read_at);
+  CREATE INDEX ${kind}_consumers_by_account ON ${kind}_consumers (account);
+  `,
+    )
+    .join("");

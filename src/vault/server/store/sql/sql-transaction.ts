@@ -1,4 +1,5 @@
 import type { SqlConnection } from "./sql-connection.ts";
+import { sqlConsumers } from "./sql-consumers.ts";
 import { sqlFiles } from "./sql-files.ts";
 import { withListRevisions } from "../list-revision-decorator.ts";
 import { sqlGrants } from "./sql-grants.ts";
@@ -53,6 +54,7 @@ export function sqlTransaction(
     teams: sqlTeams(connection, seals),
     listRevisions: sqlListRevisions(connection, changed),
     files: sqlFiles(connection),
+    consumers: sqlConsumers(connection),
     handOver: sqlHandOver(connection),
     outbox: sqlOutbox(connection),
     usage: sqlUsage(connection),

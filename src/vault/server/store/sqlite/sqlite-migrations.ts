@@ -1,4 +1,5 @@
 import {
+  consumerTables,
   identityTable,
   oneWaitingEmail,
   revisionsOfSubjects,
@@ -344,4 +345,5 @@ export const sqliteMigrations: readonly string[] = [
   teamLooks,
   teamLowerLooks,
   identityTable("TEXT", "REAL", "STRICT, WITHOUT ROWID"),
+  consumerTables("TEXT", "REAL", "STRICT, WITHOUT ROWID"),
 ];

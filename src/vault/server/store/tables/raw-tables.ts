@@ -110,6 +110,11 @@ export const backedUpTables: readonly TableShape[] = [
     columns: ["issuer", "subject", "email", "scope", "created_at", "mac"],
     key: ["issuer", "subject"],
   },
+  ...["secret", "file"].map((kind) => ({
+    name: `${kind}_consumers`,
+    columns: [`${kind}_id`, "consumer", "version", "read_at", "account"],
+    key: [`${kind}_id`, "consumer"],
+  })),
   {
     name: "outbox",
     columns: ["id", "kind", "recipient", "sender", "attempts", "due_at"],

@@ -86,7 +86,8 @@ export interface SecretTable {
    */
   removeVersions(secretId: string, atMost: number): Promise<number>;
   /**
-   * Removes at most `atMost` grants and dismissals, to split a long removal; returns their number.
+   * Removes at most `atMost` grants, dismissals and consumers, to split a long removal; returns
+   * their number.
    */
   removeGrants(secretId: string, atMost: number): Promise<number>;
   /** Returns at most `atMost` retired secrets, and secrets whose deadline has passed. */
