@@ -1,5 +1,6 @@
 import type { EmailDelivery, SessionInfo, SignUpMode } from "../../../protocol/schemas/session.ts";
 import type {
+  ConsumerRecord,
   CredentialRecord,
   ErrorResponse,
   ExposedSecret,
@@ -57,6 +58,13 @@ export const isExposedSecret = shape<ExposedSecret>({
   metadata: isObject,
   owner: isString,
   expired: isBoolean,
+});
+
+export const isConsumerRecord = shape<ConsumerRecord>({
+  consumer: isString,
+  version: isNumber,
+  last_read_at: isTimestamp,
+  account: isString,
 });
 
 export const isListedShare = shape<ListedShare>({

@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { deleteFile } from "../../service/files.ts";
+import { RecentConsumers } from "../consumers/recent-consumers.tsx";
 import { useClient } from "../../session/client-context.ts";
 
 /** The deletion that awaits confirmation: a file, or one version of it. */
@@ -37,6 +38,7 @@ export function DeleteFileDialog({ deletion, onChange, onClose }: DeleteFileDial
         <strong class="break">{what}</strong>{" "}
         {version === undefined ? "and all its versions cannot" : "cannot"} be restored.
       </p>
+      <RecentConsumers of={{ kind: "file", name: filename }} version={version} />
     </ConfirmDialog>
   );
 }

@@ -3,6 +3,7 @@ import type { FileRecord } from "../../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Timestamp } from "../../parts/value-text.tsx";
 import { sizeText } from "../../text/size-text.ts";
+import { FileUsedBy } from "../consumers/used-by.tsx";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
@@ -100,6 +101,7 @@ function FileVersions({ file, onDelete }: FileVersionsProps): VNode {
           </li>
         ))}
       </ul>
+      <FileUsedBy filename={filename} />
     </div>
   );
 }

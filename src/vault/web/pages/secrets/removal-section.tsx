@@ -10,6 +10,7 @@ import { replaceRoute } from "../../routing/use-route.ts";
 import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { shortened } from "../../text/visible-text.ts";
+import { RecentConsumers } from "../consumers/recent-consumers.tsx";
 import { RemovalSchedule } from "./removal-schedule.tsx";
 import { useSecrets } from "./secrets-context.ts";
 import { blockSender } from "../../service/account-settings.ts";
@@ -110,6 +111,7 @@ export function RemovalSection({
               ? "and all its versions cannot be restored."
               : `by ${secret.owner} is removed from your list.`}
           </p>
+          {own && <RecentConsumers of={{ kind: "secret", name }} />}
         </ConfirmDialog>
       )}
     </section>

@@ -5,6 +5,7 @@ import { NameText, Timestamp, PermissionBadge } from "../../parts/value-text.tsx
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { linkOf } from "../../routing/route.ts";
 import { useClient } from "../../session/client-context.ts";
+import { UsedBySection } from "../consumers/used-by.tsx";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { DuplicateButton } from "./duplicate-button.tsx";
 import { MetadataSection } from "./metadata-section.tsx";
@@ -72,7 +73,10 @@ function SecretDetail({ versions, onChange }: SecretDetailProps): VNode {
         <NewVersionSection secret={secret} onChange={onChange} />
       )}
       <div class="columns">
-        <VersionsSection versions={versions} onChange={onChange} />
+        <div class="stack">
+          <VersionsSection versions={versions} onChange={onChange} />
+          {own && <UsedBySection name={secret.key_name} />}
+        </div>
         <div class="stack">
           <MetadataSection secret={secret} onChange={onChange} />
           {own && <SharingSection secret={secret} onChange={onChange} />}

@@ -3,6 +3,7 @@ import type { VersionRecord, SecretRecord } from "../../../../protocol/responses
 import { Icon } from "../../parts/icon.tsx";
 import { Timestamp } from "../../parts/value-text.tsx";
 import { useClient } from "../../session/client-context.ts";
+import { RecentConsumers } from "../consumers/recent-consumers.tsx";
 import { SecretValue } from "./secret-value.tsx";
 import { useState } from "preact/hooks";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
@@ -203,6 +204,7 @@ export function VersionsSection({ versions, onChange }: VersionsSectionProps): V
           onClose={() => setDeletion(undefined)}
         >
           <p>Its value is deleted for everyone, and its number is never reused.</p>
+          <RecentConsumers of={{ kind: "secret", name: latest.key_name }} version={deletion} />
         </ConfirmDialog>
       )}
     </section>

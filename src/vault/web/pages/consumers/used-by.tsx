@@ -1,0 +1,29 @@
+import type { VNode } from "preact";
+import { ConsumerList } from "./consumer-list.tsx";
+import { useConsumers } from "./use-consumers.ts";
+
+/** Section of a secret's page with the resources that read it, if there are any. */
+export function UsedBySection({ name }: { readonly name: string }): VNode | null {
+  const consumers = useConsumers({ kind: "secret", name });
+  if (consumers.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="used-by-title">
+      <h2 id="used-by-title">Used by</h2>
+      <ConsumerList consumers={consumers} label="Used by" />
+    </section>
+  );
+}
+
+/** The resources that read a file, if there are any. */
+export function FileUsedBy({ filename }: { readonly filename: string }): VNode | null {
+  const consumers = useConsumers({ kind: "file", name: filename });
+  if (consumers.length === 0) return null;
+  return (
+    <div>
+      <p>
+        <strong>Used by</strong>
+      </p>
+      <ConsumerList consumers={consumers} label={`Used by: ${filename}`} />
+    </div>
+  );
+}
