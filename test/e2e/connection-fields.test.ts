@@ -108,6 +108,29 @@ test("tokenSecretRef: a stored pair of tokens is used instead of a password", as
   expect(tokenOf(await world.until("VaultConnection", "stored", isReady)).scope).toBeUndefined();
 });
 
+test("reportUse: the vault learns which resource reads a value", async () => {
+  for (const name of ["reported", "unreported"])
+    await world.protect(name, world.canaries.text(name));
+  await world.apply(
+    connection("reporting", { reportUse: true }),
+    connection("silent", {}),
+    through("reported", "reporting"),
+    through("unreported", "silent"),
+  );
+  await world.ready("VaultSecret", "reported");
+  await world.ready("VaultSecret", "unreported");
+  const account = await world.vault.client(ACCOUNT);
+  const consumers = async (key_name: string): Promise<{ consumer: string; version: number }[]> =>
+    (await account.call("consumer_list", { key_name })).json().consumers;
+  // The vault records what it noted within ten seconds.
+  await expect
+    .poll(() => consumers("reported"), { timeout: 60_000 })
+    .toMatchObject([
+      { consumer: `kubernetes/${world.namespace}/VaultSecret/reported`, version: 1 },
+    ]);
+  expect(await consumers("unreported")).toEqual([]);
+});
+
 test("trustedOwners: a secret is received from these creators only", async () => {
   const value = world.canaries.text("received");
   const other = await world.vault.client(OTHER);
