@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { barePod, workload, Workloads } from "../lab/real/workloads.ts";
 import { condition, vaultSecret } from "../lab/real/resources.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
-import { World } from "../lab/real/world.ts";
-import { cliLogin } from "./support/cli-login.ts";
+import { ACCOUNT, World } from "../lab/real/world.ts";
+import { cliLogin } from "../lab/real/cli-login.ts";
 
 /**
  * `vaultsync usage` and `vaultsync retire`, with workloads that the controllers of a real cluster
@@ -16,7 +16,11 @@ beforeAll(async () => {
   world = await World.create();
   pods = new Workloads(world.plane, world.namespace).runPods();
   await world.startOperator(["--no-leader-elect", "--restart-window", "1s"]);
-  login = await cliLogin(world);
+  login = await cliLogin({
+    url: world.vault.url,
+    email: ACCOUNT,
+    password: world.vault.passwords.get(ACCOUNT) ?? "",
+  });
 });
 afterAll(async () => {
   await pods[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { World } from "../lab/real/world.ts";
+import { ACCOUNT, World } from "../lab/real/world.ts";
 import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
-import { cliLogin } from "./support/cli-login.ts";
+import { cliLogin } from "../lab/real/cli-login.ts";
 
 /** `vaultsync rollback`, `resume` and `approve`, with an operator and a vault. */
 let world: World;
@@ -46,7 +46,11 @@ test("a bad value is taken back in one command, held, and followed again", async
 });
 
 test("the history of a resource names the versions, and a time takes the target back", async () => {
-  await using login = await cliLogin(world);
+  await using login = await cliLogin({
+    url: world.vault.url,
+    email: ACCOUNT,
+    password: world.vault.passwords.get(ACCOUNT) ?? "",
+  });
   const [first, second] = ["first", "second"].map((name) => world.canaries.text(name));
   await world.protect("dated", first!);
   const time = new Date().toISOString();

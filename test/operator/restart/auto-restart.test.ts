@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { vaultFileKind } from "../../../src/operator/api/kinds.ts";
-import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import { readStatus } from "../../../src/operator/sync/stored-status.ts";
 import { ACCOUNT } from "../../lab/simulated/simulated-vault.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 

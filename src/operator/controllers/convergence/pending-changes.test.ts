@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { readStatus } from "../../sync/sync-status.ts";
+import { readStatus } from "../../sync/stored-status.ts";
 import { PendingChanges, pendingSince, RECENT_MS } from "./pending-changes.ts";
 
 const KEY = "VaultSecret/shop/db";
