@@ -102,7 +102,7 @@ export const pushBugs: Readonly<Record<string, PlantedBug>> = {
       },
       {
         file: "controllers/push/push-removal.ts",
-        from: "if (!(await this.#isPushed(item, record, entry, access, signal))) return keep(NOT_LATEST);",
+        from: "if (!(await this.#isPushed(context, item, record, entry, access))) return keep(NOT_LATEST);",
         to: "",
       },
     ],
