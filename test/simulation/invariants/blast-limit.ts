@@ -2,6 +2,8 @@ import {
   clusterVaultConnectionKind,
   vaultConnectionKind,
 } from "../../../src/operator/api/kinds.ts";
+import { connectionKey, type ConnectionRef } from "../../../src/operator/api/connection-key.ts";
+import { shardOf } from "../../../src/operator/shards/shard-of.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { belongsTo, targetObject } from "../expectations.ts";
 import type { Origin, Vanished } from "../simulated-vaults.ts";
@@ -63,10 +65,14 @@ export class BlastLimit {
     for (const key of removed) {
       for (const origin of this.#world.vaults.originsIn(was[key] ?? "")) {
         const loss = this.#losses.find(
-          (one) => one.vault === origin.vault && this.#namesIn(one).includes(origin.name),
+          (one) =>
+            one.vault === origin.vault &&
+            this.#goneIn(one).some(
+              (gone) => gone.name === origin.name && gone.owner === origin.owner,
+            ),
         );
         if (!loss || hasLeft(write, loss.vault)) continue;
-        const names = this.#namesIn(loss).join();
+        const names = [...new Set(this.#goneIn(loss).map((gone) => gone.name))].join();
         throw new Violation(
           "I20",
           `${name}: key ${key} was removed, although ${names} disappeared together`,
@@ -75,8 +81,8 @@ export class BlastLimit {
     }
   }
 
-  /** Returns the names of a loss that are still gone, if they are many. */
-  #namesIn({ vault, at, lost, names, targets }: Loss): readonly string[] {
+  /** Returns what is still gone of a loss, if it is much. */
+  #goneIn({ vault, at, lost, names, targets }: Loss): Loss["lost"] {
     const { vaults } = this.#world;
     // One that was written again in the same millisecond has not disappeared.
     const isBack = (name: string, owner: string): boolean =>
@@ -86,18 +92,33 @@ export class BlastLimit {
     );
     const ofConnections = gone.map(({ name, connection }) => `${connection} ${name}`);
     const ofTargets = gone.map(({ target }) => target);
-    if (!isMany(ofConnections, names) && !isMany(ofTargets, targets)) return [];
-    return [...new Set(gone.map(({ name }) => name))];
+    return isMany(ofConnections, names) || isMany(ofTargets, targets) ? gone : [];
   }
 
   /** Before the secrets disappear. */
   #vanish({ vault, prefix, spared }: Vanished): void {
-    const { resources, vaults, clock } = this.#world;
-    const all = new Set<string>();
+    const { resources } = this.#world;
+    const { shards } = this.#world.replicas.config;
     const followed = resources.flatMap((resource) => {
+      const { connectionRef } = resource["spec"] as Spec;
       const used = this.#connectionOf(resource, resource["spec"] as Spec);
-      return used?.url === urlOf(vault) ? [{ resource, account: used.email }] : [];
+      const { kind, name } = { kind: "VaultConnection", ...connectionRef } as ConnectionRef;
+      const key = connectionKey({ kind, name }, resource.metadata.namespace ?? "");
+      return used?.url === urlOf(vault)
+        ? [{ resource, account: used.email, shard: shardOf(key, shards) }]
+        : [];
     });
+    // Each process counts the connections of its shards.
+    for (const ofShard of Map.groupBy(followed, ({ shard }) => shard).values())
+      this.#losses.push(this.#lossOf({ vault, prefix, spared }, ofShard));
+  }
+
+  #lossOf(
+    { vault, prefix, spared }: Vanished,
+    followed: readonly { readonly resource: KubeObject; readonly account: string }[],
+  ): Loss {
+    const { vaults, clock } = this.#world;
+    const all = new Set<string>();
     const lost = followed.flatMap(({ resource, account }) => {
       const spec = resource["spec"] as Spec;
       const { namespace, name } = resource.metadata;
@@ -131,13 +152,7 @@ export class BlastLimit {
         target: `${resource.kind} ${namespace}/${name}`,
       }));
     });
-    this.#losses.push({
-      vault,
-      at: clock.monotonic(),
-      lost,
-      names: all.size,
-      targets: followed.length,
-    });
+    return { vault, at: clock.monotonic(), lost, names: all.size, targets: followed.length };
   }
 
   /** Returns the spec of the connection whose vault a resource follows now. */
