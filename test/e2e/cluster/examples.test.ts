@@ -258,6 +258,19 @@ test("rotation-with-restart", async () => {
   ).toBe(true);
 });
 
+test("safe-changes", async () => {
+  const first = await protect(shop, "payments-password", canaries.text("first"));
+  await apply("safe-changes");
+  expect(await synced("VaultSecret", "payments")).toEqual({ password: first });
+  await protect(shop, "payments-password", canaries.text("second"));
+  const waits = async (): Promise<string | undefined> => {
+    const { body } = await plane.request("GET", `${collection("VaultSecret", "shop")}/payments`);
+    return condition(observedObject.parse(JSON.parse(body)), "UpdateAvailable")?.reason;
+  };
+  await expect.poll(waits, { timeout: 20_000 }).toBe("AwaitingApproval");
+  expect(await synced("VaultSecret", "payments")).toEqual({ password: first });
+});
+
 test("gitops-repository", async () => {
   const first = await protect(shop, "api-token", canaries.text("first"));
   const second = await protect(shop, "api-token", canaries.text("second"));
