@@ -1,5 +1,13 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { isTimeZone, lastTime, nextTime, parseCron } from "./cron.ts";
+
+interface Row {
+  readonly schedule: string;
+  readonly zone: string;
+  readonly after: string;
+  readonly times: readonly string[];
+}
 
 const HOUR = 3_600_000;
 const iso = (ms: number | undefined): string | undefined =>
@@ -90,6 +98,34 @@ describe("nextTime", () => {
     ],
   ])("finds %s", (_, schedule, zone, after, expected) => {
     expect(next(schedule, zone, after)).toBe(expected);
+  });
+});
+
+describe("the times of CronJobs", () => {
+  /** As the package of Kubernetes computes them; main.go next to the file prints it. */
+  const text = readFileSync("test/lab/tools/go/cron-times/times.jsonl", "utf8");
+  const rows = text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Row);
+
+  test("are the times of a schedule, over changes of daylight saving and 29 February", () => {
+    expect(rows.length).toBeGreaterThan(100);
+    for (const { schedule, zone, after, times } of rows) {
+      const starts = [after, ...times.slice(0, -1)];
+      const found = starts.map((start) => `${next(schedule, zone, start)}Z`);
+      expect(found, `${schedule} in ${zone} after ${after}`).toEqual(times);
+    }
+  });
+
+  test("are found from the next one back, too", () => {
+    for (const { schedule, zone, times } of rows) {
+      const [first, second] = times;
+      if (first === undefined || second === undefined) continue;
+      const within = Date.parse(second) - Date.parse(first) + 1;
+      const before = lastTime(parseCron(schedule), zone, Date.parse(second) - 1, within);
+      expect(`${iso(before)}Z`, `${schedule} in ${zone} before ${second}`).toBe(first);
+    }
   });
 });
 

@@ -258,16 +258,17 @@ test("rotation-with-restart", async () => {
   ).toBe(true);
 });
 
+async function waitReason(name: string): Promise<string | undefined> {
+  const { body } = await plane.request("GET", `${collection("VaultSecret", "shop")}/${name}`);
+  return condition(observedObject.parse(JSON.parse(body)), "UpdateAvailable")?.reason;
+}
+
 test("safe-changes", async () => {
   const first = await protect(shop, "payments-password", canaries.text("first"));
   await apply("safe-changes");
   expect(await synced("VaultSecret", "payments")).toEqual({ password: first });
   await protect(shop, "payments-password", canaries.text("second"));
-  const waits = async (): Promise<string | undefined> => {
-    const { body } = await plane.request("GET", `${collection("VaultSecret", "shop")}/payments`);
-    return condition(observedObject.parse(JSON.parse(body)), "UpdateAvailable")?.reason;
-  };
-  await expect.poll(waits, { timeout: 20_000 }).toBe("AwaitingApproval");
+  await expect.poll(() => waitReason("payments"), { timeout: 20_000 }).toBe("AwaitingApproval");
   expect(await synced("VaultSecret", "payments")).toEqual({ password: first });
 });
 
