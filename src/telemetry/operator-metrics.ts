@@ -217,7 +217,7 @@ function resourceGauges(registry: MetricsRegistry, read: () => OperatorSamples):
   );
   const conditionsInNamespaces = registry.gauge({
     name: "vaultsync_namespace_resource_conditions",
-    help: "Number of resources per namespace, kind and condition other than Ready that is True, or False for Converged.",
+    help: "Number of resources per namespace, kind and condition other than Ready that is True, or False for Converged; AwaitingApproval is a reason of UpdateAvailable.",
     labels: ["resource_namespace", "kind", "condition"],
   });
 }

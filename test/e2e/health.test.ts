@@ -5,6 +5,7 @@ import { customResourceDefinitions } from "../../src/operator/api/crd.ts";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { error, on, reset } from "../faults/support/faults.ts";
 import { actionsOf, healthOf } from "./support/health.ts";
+import { expiringCertificate } from "../lab/certificates.ts";
 import { World } from "../lab/real/world.ts";
 import {
   condition,
@@ -50,7 +51,7 @@ beforeAll(async () => {
   proxy = await FaultProxy.start({ url: world.vault.url });
   await world.protect("db", world.canaries.text("db"));
   await world.protect("db", world.canaries.text("newer"));
-  await world.protect("temporary", world.canaries.text("temporary"), { expiration_time: 1 });
+  await world.protect("temporary", expiringCertificate());
   await world.upload("web.conf", Buffer.from(world.canaries.text("file")));
   await world.apply(
     connection("proxied", {}),
@@ -150,7 +151,13 @@ test.concurrent.each([
   ["VaultPush", "pushed", "Ready", "True", healthy(/^Synced: /u)],
   ["VaultConnection", "vault", "Ready", "True", healthy(/^Synced: /u)],
   ["VaultSecret", "pinned", "UpdateAvailable", "True", healthy(/; UpdateAvailable: .*db 1 → 2$/u)],
-  ["VaultSecret", "expiring", "ExpiringSoon", "True", healthy(/; ExpiringSoon: .*temporary$/u)],
+  [
+    "VaultSecret",
+    "expiring",
+    "ExpiringSoon",
+    "True",
+    healthy(/; ExpiringSoon: .*temporary at \S+$/u),
+  ],
   ["VaultSecret", "missing", "Ready", "SourceMissing", progressing(/^SourceMissing: absent /u)],
   ["VaultSecret", "alone", "Ready", "ConnectionNotFound", progressing(/^ConnectionNotFound: /u)],
   ["VaultSecret", "waiting", "Ready", "ConnectionNotReady", progressing(/^ConnectionNotReady: /u)],

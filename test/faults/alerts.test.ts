@@ -1,5 +1,6 @@
 import { buffer } from "node:stream/consumers";
 import { afterAll, expect, test } from "vitest";
+import { expiringCertificate } from "../lab/certificates.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { expectAlerts } from "../lab/monitoring/expect-alerts.ts";
 import { scrape, valueIn, type Scrape } from "../lab/monitoring/scrape.ts";
@@ -100,11 +101,10 @@ async function causeFaults({
   api,
   lanes,
 }: Awaited<ReturnType<typeof start>>): Promise<void> {
-  const { expiring, removed } = lanes;
+  const { expiring, removed, reachable } = lanes;
   await expiring.client.call("protect", {
     key_name: "expiring",
-    key_value: world.canaries.text("expiring"),
-    expiration_time: 1,
+    key_value: expiringCertificate(),
   });
   for (const key_name of removedNames) await removed.client.call("delete", { key_name });
   api.proxy.inject(
@@ -117,10 +117,15 @@ async function causeFaults({
   const held = secretThrough("reachable", "held", { reachable: "reachable" });
   const annotations = { "vaultsync.dev/hold": "*" };
   await world.create({ ...held, metadata: { ...held.metadata, annotations } });
+  await reachable.client.call("protect", {
+    key_name: "approved",
+    key_value: world.canaries.text("approved-2"),
+  });
   for (const [kind, type] of [
     ["VaultSecret", "Held"],
     ["VaultSecret", "Converged"],
     ["VaultSecret", "ExpiringSoon"],
+    ["VaultSecret", "AwaitingApproval"],
     ["VaultConnection", "RemovalsHeld"],
   ]) {
     await scrapeUntil(
@@ -157,7 +162,14 @@ async function start() {
   await world.create(
     secretThrough("removed", "many", keysOf(removedNames), { whenMissing: "Delete" }),
   );
-  await world.history.until("VaultSecret", "many", isReady);
+  await reachable.client.call("protect", {
+    key_name: "approved",
+    key_value: world.canaries.text("approved-1"),
+  });
+  const approved = secretThrough("reachable", "approved", { approved: "approved" });
+  const updates = { approval: "Required" };
+  await world.create({ ...approved, spec: { ...approved.spec, updates } });
+  for (const name of ["many", "approved"]) await world.history.until("VaultSecret", name, isReady);
   return { world, api, lanes: { refused, token, expiring, removed, reachable } };
 }
 
@@ -212,6 +224,15 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
         await scrapeUntil(operator, retries, (value) => value > seriesOf(before, retries) + 3),
       ];
     },
+  );
+  const alertname = "VaultsyncAwaitingApproval";
+  const approval = { alertname, kind: "VaultSecret", resource_namespace: namespace };
+  const days = { minutes: 73 * 60, alertname };
+  await expectAlerts(
+    "operator",
+    [[await scrapeOf(operator), await scrapeOf(operator)]],
+    [approval],
+    days,
   );
 });
 

@@ -46,6 +46,13 @@ function extensions(hosts: readonly string[] | undefined): Buffer {
   return der(0xa3, sequence(authority, ...subject));
 }
 
+/** Returns a certificate of 60 days that expires in a day, in PEM. */
+export const expiringCertificate = (): string =>
+  certificate("expiring", {
+    hosts: ["shop.example.com"],
+    notBefore: new Date(Date.now() - 59 * DAY_MS),
+  }).cert;
+
 /** An Ed25519 certificate: an authority when it names no hosts, else one for a server. */
 export function certificate(name: string, options: CertificateOptions = {}): Certificate {
   const {

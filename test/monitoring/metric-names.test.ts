@@ -73,7 +73,7 @@ const outcomes: Readonly<Record<string, object>> = {
 };
 const values: Readonly<Record<string, readonly string[]>> = {
   reason: Object.keys(reasons),
-  condition: conditionTypes.filter((type) => type !== "Ready"),
+  condition: [...conditionTypes.filter((type) => type !== "Ready"), "AwaitingApproval"],
   ready: ["true", "false", "unknown"],
   state: ["ready", "not_ready", "waiting", "unknown"],
   operation: [...Object.keys(operationPath), ...Object.keys(sessionOperationPath), "none"],

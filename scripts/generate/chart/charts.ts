@@ -25,7 +25,10 @@ const upToAnHour = {
     "^(([1-9][0-9]{0,2}|[12][0-9]{3}|3[0-5][0-9]{2}|3600)s|([1-9]|[1-5][0-9])m([1-5]?[0-9]s)?|60m|1h)$",
 };
 
+const dnsLabel = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+
 const operatorFlagRules: FlagRules = {
+  clusterName: { maxLength: 63, pattern: `^${dnsLabel}([.]${dnsLabel})*$` },
   shards: { minimum: 1, maximum: 64 },
   concurrency: { minimum: 1, maximum: 256 },
   maxListBytes: { minimum: 1024, maximum: 256 * 1024 * 1024 },

@@ -73,15 +73,20 @@ export function readyIn(status: unknown): z.output<typeof readyForm> | undefined
 
 /**
  * Returns the types of the conditions other than Ready that are True in a status of any kind, and
- * Converged if it is False; condition types of other controllers are ignored.
+ * Converged if it is False; condition types of other controllers are ignored. `AwaitingApproval` is
+ * a reason of UpdateAvailable, and the one that only a user ends.
  */
-export function notableConditionsIn(status: unknown): ConditionType[] {
+export function notableConditionsIn(status: unknown): (ConditionType | "AwaitingApproval")[] {
+  const conditions = conditionsIn(status).filter(isObject);
   const isNotable = (type: ConditionType): boolean =>
-    conditionsIn(status).some(
-      (one) =>
-        isObject(one) &&
-        one["type"] === type &&
-        one["status"] === (type === "Converged" ? "False" : "True"),
+    conditions.some(
+      (one) => one["type"] === type && one["status"] === (type === "Converged" ? "False" : "True"),
     );
-  return conditionTypes.filter((type) => type !== "Ready" && isNotable(type));
+  const awaitsApproval = conditions.some(
+    ({ type, reason }) => type === "UpdateAvailable" && reason === "AwaitingApproval",
+  );
+  return [
+    ...conditionTypes.filter((type) => type !== "Ready" && isNotable(type)),
+    ...(awaitsApproval ? (["AwaitingApproval"] as const) : []),
+  ];
 }

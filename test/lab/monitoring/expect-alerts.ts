@@ -8,8 +8,15 @@ import { continued, INTERVAL, type Scrape } from "./scrape.ts";
  */
 export type Firing = { readonly alertname: string } & Readonly<Record<string, string>>;
 
-/** Time for which the processes stay in their state, in minutes: longer than `for` of any alert. */
+/** Time for which the processes stay in their state, in minutes: longer than `for` of most alerts. */
 const MINUTES = 60;
+
+interface Expecting {
+  /** Time for which the processes stay in their state. */
+  readonly minutes?: number;
+  /** The only alert that counts; `undefined`: all. */
+  readonly alertname?: string;
+}
 
 /**
  * Checks with promtool that exactly these alerts fire when the processes stay in the state of two
@@ -20,19 +27,21 @@ export async function expectAlerts(
   part: Part,
   processes: readonly (readonly [Scrape, Scrape])[],
   expected: readonly Firing[],
+  { minutes = MINUTES, alertname }: Expecting = {},
 ): Promise<void> {
   const labels =
     "alertname, connection, kind, controller, operation, volume, table, served_namespace, resource_namespace";
+  const which = alertname === undefined ? "" : `,alertname="${alertname}"`;
   const test = {
     interval: `${INTERVAL}s`,
     start_timestamp: Math.round(Math.max(0, ...processes.map(([, { at }]) => at))),
     input_series: processes.flatMap(([before, now]) =>
-      continued(before, now, (MINUTES * 60) / INTERVAL),
+      continued(before, now, (minutes * 60) / INTERVAL),
     ),
     promql_expr_test: [
       {
-        expr: `group by (${labels}) (ALERTS{alertstate="firing"})`,
-        eval_time: `${MINUTES}m`,
+        expr: `group by (${labels}) (ALERTS{alertstate="firing"${which}})`,
+        eval_time: `${minutes}m`,
         exp_samples: expected.map((firing) => ({
           labels: `{${Object.entries(firing)
             .map(([name, value]) => `${name}="${value}"`)
