@@ -2,7 +2,7 @@ import { buffer } from "node:stream/consumers";
 import { afterAll, expect, test } from "vitest";
 import { expiringCertificate } from "../lab/certificates.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { expectAlerts } from "../lab/monitoring/expect-alerts.ts";
+import { expectAlerts, expectAlertsSoon } from "../lab/monitoring/expect-alerts.ts";
 import { scrape, valueIn, type Scrape } from "../lab/monitoring/scrape.ts";
 import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 import { onRequests, status } from "./support/api-faults.ts";
@@ -64,23 +64,6 @@ const shortLived: Fault = faults.on(
 
 /** A connection whose times are long enough for a process that lives faster. */
 const patient = { refreshInterval: "30s", timeout: "60s", follow: "Interval" };
-
-/**
- * Waits until exactly these alerts fire for scrapes that `take` returns: on a loaded machine, the
- * process may be late at first.
- */
-const expectAlertsSoon = (
-  expected: Parameters<typeof expectAlerts>[2],
-  take: () => Promise<readonly [Scrape, Scrape]>,
-): Promise<unknown> =>
-  waitUntil(
-    "exactly the expected alerts fire",
-    async () => {
-      await expectAlerts("operator", [await take()], expected);
-      return true;
-    },
-    240_000,
-  );
 
 const keysOf = (names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, name]));

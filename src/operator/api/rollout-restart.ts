@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { objectName } from "./fields.ts";
+import { type TimeWindow, timeWindows } from "../lib/window.ts";
 import { windows } from "./updates.ts";
 import { withRule } from "./validation.ts";
 
@@ -55,18 +56,29 @@ export const rolloutRestart = z
   );
 export type RestartReference = z.output<typeof reference>;
 
+interface Restartable {
+  readonly kind: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
 /** Reports whether a reference names or selects a workload. */
 export function refersTo(
   { kind, name, selector }: RestartReference,
-  workload: {
-    readonly kind: string;
-    readonly name: string;
-    readonly labels: Readonly<Record<string, string>>;
-  },
+  workload: Restartable,
 ): boolean {
   if (kind !== workload.kind) return false;
   if (selector === undefined) return name === workload.name;
   return Object.entries(selector.matchLabels).every(
     ([label, value]) => workload.labels[label] === value,
   );
+}
+
+/** Returns the windows in which references restart a workload; none: always. */
+export function restartWindows(
+  references: readonly RestartReference[],
+  workload: Restartable,
+): readonly TimeWindow[] {
+  const all = references.filter((one) => refersTo(one, workload)).map((one) => one.windows ?? []);
+  return all.some(({ length }) => length === 0) ? [] : timeWindows(all.flat());
 }

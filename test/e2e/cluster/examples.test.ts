@@ -12,12 +12,7 @@ import { TestVault } from "../../lab/vault/test-vault.ts";
 import type { VaultClient } from "../../lab/vault/vault-client.ts";
 import { healthOf } from "../support/health.ts";
 import { SERVICE_ACCOUNT } from "../../lab/real/world.ts";
-import {
-  collection,
-  condition,
-  type ObservedObject,
-  observedObject,
-} from "../../lab/real/resources.ts";
+import { collection, condition, observedObject } from "../../lab/real/resources.ts";
 
 /**
  * Applies each directory of examples/ without a change, except the URL of the vault, and checks
@@ -25,6 +20,7 @@ import {
  */
 const SHOP = "shop@example.com";
 const PLATFORM = "platform@example.com";
+const CORPORATE = "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate";
 const WAVE = "argocd.argoproj.io/sync-wave";
 /** Mark of Argo CD on the objects of an application: the annotation, before version 3 the label. */
 const TRACKING = "argocd.argoproj.io/tracking-id";
@@ -55,14 +51,13 @@ beforeAll(async () => {
   await createLogin("vault-login", "shop", SHOP);
 });
 afterAll(async () => {
-  await plane.request("DELETE", "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate");
+  await plane.request("DELETE", CORPORATE);
   await plane.request(
     "DELETE",
     `/api/v1/namespaces/${SERVICE_ACCOUNT.namespace}/secrets/corporate-login`,
   );
-  const namespaces = ["shop", "team-blue", "team-green"].map(
-    (name) => `/api/v1/namespaces/${name}`,
-  );
+  const names = ["shop", "team-blue", "team-green"];
+  const namespaces = names.map((name) => `/api/v1/namespaces/${name}`);
   for (const path of namespaces) await plane.request("DELETE", path);
   // The operator of the next test file would be denied writes in a namespace that is being deleted.
   const isGone = async (path: string): Promise<boolean> =>
@@ -117,11 +112,7 @@ async function upload(files: Readonly<Record<string, string>>): Promise<void> {
   expect(response.status, response.bytes.toString()).toBe(200);
 }
 
-async function get(
-  kind: string,
-  name: string,
-  namespace = "shop",
-): Promise<ObservedObject | undefined> {
+async function get(kind: string, name: string, namespace = "shop") {
   const { status, body } = await plane.request("GET", `${collection(kind, namespace)}/${name}`);
   return status === 200 ? observedObject.parse(JSON.parse(body)) : undefined;
 }
@@ -130,9 +121,10 @@ const reason = async (
   kind: string,
   name: string,
   namespace?: string,
+  type = "Ready",
 ): Promise<string | undefined> => {
   const object = await get(kind, name, namespace);
-  return object && condition(object, "Ready")?.reason;
+  return object && condition(object, type)?.reason;
 };
 
 /** Waits until a resource is ready and returns its target, decoded. */
@@ -258,17 +250,14 @@ test("rotation-with-restart", async () => {
   ).toBe(true);
 });
 
-async function waitReason(name: string): Promise<string | undefined> {
-  const { body } = await plane.request("GET", `${collection("VaultSecret", "shop")}/${name}`);
-  return condition(observedObject.parse(JSON.parse(body)), "UpdateAvailable")?.reason;
-}
+const paymentsWait = () => reason("VaultSecret", "payments", "shop", "UpdateAvailable");
 
 test("safe-changes", async () => {
   const first = await protect(shop, "payments-password", canaries.text("first"));
   await apply("safe-changes");
   expect(await synced("VaultSecret", "payments")).toEqual({ password: first });
   await protect(shop, "payments-password", canaries.text("second"));
-  await expect.poll(() => waitReason("payments"), { timeout: 20_000 }).toBe("AwaitingApproval");
+  await expect.poll(paymentsWait, { timeout: 20_000 }).toBe("AwaitingApproval");
   expect(await synced("VaultSecret", "payments")).toEqual({ password: first });
 });
 
@@ -281,13 +270,8 @@ test("gitops-repository", async () => {
   expect(await synced("VaultSecret", "api-prod")).toEqual({ token: first });
 });
 
-async function healthOfCorporate(): Promise<unknown> {
-  const { body } = await plane.request(
-    "GET",
-    "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate",
-  );
-  return healthOf([JSON.parse(body)]);
-}
+const healthOfCorporate = async (): Promise<unknown> =>
+  healthOf([JSON.parse((await plane.request("GET", CORPORATE)).body)]);
 
 test("multi-tenant", async () => {
   const [token, registry] = [canaries.text("token"), canaries.text("registry")];

@@ -1,4 +1,5 @@
 import { stringify } from "yaml";
+import { waitUntil } from "../clock/wait-until.ts";
 import { promtool, type Part } from "./rules.ts";
 import { continued, INTERVAL, type Scrape } from "./scrape.ts";
 
@@ -54,3 +55,20 @@ export async function expectAlerts(
   const cases = { rule_files: ["rules.yaml"], evaluation_interval: `${INTERVAL}s`, tests: [test] };
   await promtool(part, ["test", "rules", "cases.yaml"], { "cases.yaml": stringify(cases) });
 }
+
+/**
+ * Waits until exactly these alerts of the operator fire for scrapes that `take` returns: on a loaded
+ * machine, the process may be late at first.
+ */
+export const expectAlertsSoon = (
+  expected: readonly Firing[],
+  take: () => Promise<readonly [Scrape, Scrape]>,
+): Promise<unknown> =>
+  waitUntil(
+    "exactly the expected alerts fire",
+    async () => {
+      await expectAlerts("operator", [await take()], expected);
+      return true;
+    },
+    240_000,
+  );

@@ -115,6 +115,18 @@ describe("usageRows", () => {
     });
   });
 
+  test("shows when the next window of a restart opens", async () => {
+    const windows = [{ schedule: "0 0 29 2 *", duration: "1m" }];
+    const rolloutRestart = [{ kind: "Deployment", name: "web", windows }];
+    const objects = [
+      vaultSecret("named", { spec: { rolloutRestart } }),
+      deployment("web", "named"),
+    ];
+    expect(usageRows(await read(objects))).toMatchObject([
+      { restart: "rolloutRestart", restartsAt: expect.stringMatching(/^\d{4}-02-29T00:00:00/u) },
+    ]);
+  });
+
   test("shows an entry that was not synced yet", async () => {
     const rows = usageRows(await read([vaultSecret("new", { status: { items: [] } })]));
     expect(rows).toMatchObject([{ entry: "db", version: undefined }]);

@@ -1,8 +1,11 @@
 import type { FormatFlags } from "../../../command-line/options.ts";
 import { formatObject } from "../../../command-line/format-object.ts";
 import { formatTable } from "../../../command-line/table.ts";
+import { systemClock } from "../../../lib/clock.ts";
 import { isObject } from "../../../lib/is-object.ts";
-import { refersTo, rolloutRestart } from "../../api/rollout-restart.ts";
+import { nextOpening } from "../../lib/window.ts";
+import { formatTimestamp } from "../../sync/timestamp.ts";
+import { refersTo, restartWindows, rolloutRestart } from "../../api/rollout-restart.ts";
 import { withClusterUntilStopped } from "../cluster.ts";
 import type { ClusterFlags } from "../options.ts";
 import { readUsage, type Usage, type UsingResource, usersOf, type Workload } from "./read-usage.ts";
@@ -25,6 +28,8 @@ interface Row {
   readonly target: string;
   readonly workload: string | undefined;
   readonly restart: Restart | undefined;
+  /** Time at which the next window of its restarts opens, RFC 3339; `undefined`: one is open. */
+  readonly restartsAt?: string | undefined;
   readonly gate: UsingResource["gate"];
   /** Status of the condition Converged. */
   readonly converged: string | undefined;
@@ -33,12 +38,20 @@ interface Row {
 const idOf = ({ kind, name }: { readonly kind: string; readonly name: string }): string =>
   `${kind.toLowerCase()}/${name}`;
 
-/** Returns why the operator restarts a workload when the target of a resource changes. */
-function restartOf({ object }: UsingResource, workload: Workload): Restart {
+/**
+ * Returns why the operator restarts a workload when the target of a resource changes, and when its
+ * next window opens if none is open.
+ */
+function restartOf(
+  { object }: UsingResource,
+  workload: Workload,
+): Pick<Row, "restart" | "restartsAt"> {
   const spec = isObject(object.spec) ? object.spec["rolloutRestart"] : undefined;
   const references = rolloutRestart.safeParse(spec).data ?? [];
   const isNamed = references.some((reference) => refersTo(reference, workload));
-  return isNamed ? "rolloutRestart" : workload.isAuto ? "auto" : "none";
+  if (!isNamed) return { restart: workload.isAuto ? "auto" : "none" };
+  const opensAt = nextOpening(restartWindows(references, workload), systemClock.now());
+  return { restart: "rolloutRestart", restartsAt: formatTimestamp(opensAt) };
 }
 
 /** Returns a row for each entry of each resource and each workload that uses the target. */
@@ -60,7 +73,7 @@ export function usageRows(usage: Usage): Row[] {
       return users.map((workload) => ({
         ...facts,
         workload: idOf(workload),
-        restart: restartOf(resource, workload),
+        ...restartOf(resource, workload),
       }));
     });
   });
@@ -86,10 +99,12 @@ const WHEN = {
 } as const;
 
 /** Returns what becomes of a workload when an entry gets a new version. */
-function consequence({ restart, gate, workload }: Row): string {
+function consequence({ restart, restartsAt, gate, workload }: Row): string {
   if (workload === undefined) return "-";
-  const what = restart === "none" ? "not restarted" : "restarted";
-  return `${what}, ${gate === undefined ? "immediately" : WHEN[gate]}`;
+  const when = gate === undefined ? "immediately" : WHEN[gate];
+  if (restartsAt !== undefined)
+    return `new content ${when}, restarted in the window at ${restartsAt}`;
+  return `${restart === "none" ? "not restarted" : "restarted"}, ${when}`;
 }
 
 function table(rows: readonly Row[], isImpact: boolean): string {

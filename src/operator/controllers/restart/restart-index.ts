@@ -1,6 +1,7 @@
 import { GroupIndex, type GroupNames } from "../../lib/groups.ts";
 import {
   refersTo,
+  restartWindows,
   type RestartReference,
   rolloutRestart,
   type WorkloadKind,
@@ -8,7 +9,6 @@ import {
 import type { RestartStatus } from "../../api/status.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
-import { type TimeWindow, timeWindows } from "../../lib/window.ts";
 import { keyOf, type KubeObject } from "../../kube/resource.ts";
 import type { SourceContent } from "../../restart/decide-restart.ts";
 import { readStatus } from "../../sync/stored-status.ts";
@@ -171,21 +171,9 @@ export class RestartIndex {
     for (const key of resources) {
       const source = this.get(key);
       if (source === undefined) continue;
-      const windows = windowsFor(source, ref, metadata);
+      const windows = restartWindows(source.references, { ...ref, ...metadata });
       contents.set(sourceName(source), source.content && { ...source.content, windows });
     }
     return contents;
   }
-}
-
-/** Returns the windows in which a resource restarts a workload; none: always. */
-function windowsFor(
-  { references }: RestartSource,
-  ref: WorkloadRef,
-  { labels }: Pick<WorkloadMetadata, "labels">,
-): readonly TimeWindow[] {
-  const all = references
-    .filter((reference) => refersTo(reference, { ...ref, labels }))
-    .map(({ windows = [] }) => windows);
-  return all.some(({ length }) => length === 0) ? [] : timeWindows(all.flat());
 }
