@@ -73,6 +73,12 @@ test("the history of a resource names the versions, and a time takes the target 
   expect((await back()).code).toBe(0);
   await world.has("shop-3", "password", first!);
   expect((await back()).stderr).toContain(`has the versions of ${time} already`);
+  const resumed = await world.run("resume", "shop-3", "-o", "json");
+  expect(JSON.parse(resumed.stdout)).toMatchObject({ resource: { name: "shop-3", ready: "True" } });
+  const dry = await world.run("rollback", "shop-3", "--dry-run", "-o", "json");
+  expect(JSON.parse(dry.stdout)).toEqual({
+    changes: [{ key: "password", source: "dated", from: 2, to: 1 }],
+  });
 });
 
 test("a version that the vault does not have is not ready, and changes nothing", async () => {

@@ -76,7 +76,7 @@ function syncCommand(): Command {
 }
 
 function rollbackCommand(): Command {
-  return addAccountOption(addClusterOptions(new Command("rollback")))
+  return addFormatOption(addAccountOption(addClusterOptions(new Command("rollback"))))
     .description(
       `Take the target of a resource back to an earlier version of an entry, and hold it there until vaultsync resume: set the annotation vaultsync.dev/hold, and wait for the result. Its other keys stay in the versions that they have. The exit code is ${NOT_READY} if the target does not have the version afterwards.`,
     )
@@ -105,7 +105,7 @@ function rollbackCommand(): Command {
 }
 
 function resumeCommand(): Command {
-  return addClusterOptions(new Command("resume"))
+  return addFormatOption(addClusterOptions(new Command("resume")))
     .description(
       `Let a resource follow the vault again after a rollback: remove the annotation vaultsync.dev/hold, and wait for the result. The exit code is ${NOT_READY} if the resource is not ready.`,
     )

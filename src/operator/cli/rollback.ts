@@ -1,13 +1,15 @@
 import { systemClock } from "../../lib/clock.ts";
-import type { AccountFlags } from "../../command-line/options.ts";
+import { formatObject } from "../../command-line/format-object.ts";
+import type { AccountFlags, FormatFlags } from "../../command-line/options.ts";
 import { formatTable } from "../../command-line/table.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
 import type { SyncResource } from "../sync/sync-resource.ts";
 import { type Cluster, withClusterUntilStopped } from "./cluster.ts";
-import type { ClusterFlags } from "./options.ts";
+import { type ClusterFlags, NOT_READY } from "./options.ts";
 import { followingItems, parsedResource, readResource } from "./read-resource.ts";
 import { idOf, type ResourceName } from "./resource-name.ts";
-import type { ItemState } from "./status/resource-state.ts";
+import type { ItemState, ResourceState } from "./status/resource-state.ts";
+import { isReady } from "./status/status-tables.ts";
 import { untilConverged } from "./until-converged.ts";
 import { printStates, syncOne } from "./sync.ts";
 import { entryVersions, type EntryVersion, versionAt } from "./updates/entry-versions.ts";
@@ -15,7 +17,7 @@ import { entriesOf, isOf, keyOf, statusOf } from "./updates/history.ts";
 import type { KubeObject } from "../kube/resource.ts";
 
 /** Flags of `vaultsync rollback`. */
-export interface RollbackFlags extends ClusterFlags, AccountFlags {
+export interface RollbackFlags extends ClusterFlags, AccountFlags, FormatFlags {
   readonly to?: number;
   /** In milliseconds since the epoch. */
   readonly at?: number;
@@ -27,7 +29,7 @@ export interface RollbackFlags extends ClusterFlags, AccountFlags {
 }
 
 /** Flags of `vaultsync resume`. */
-export interface ResumeFlags extends ClusterFlags {
+export interface ResumeFlags extends ClusterFlags, FormatFlags {
   readonly timeout: number;
 }
 
@@ -126,6 +128,25 @@ function holdOf(resource: SyncResource, changes: readonly Change[], reason = "")
   return JSON.stringify({ versions, ...(reason !== "" && { reason }), at });
 }
 
+function printChanges(changes: readonly Change[]): void {
+  const header = ["KEY", "ENTRY", "FROM", "TO"];
+  const rows = changes.map(({ key, source, from, to }) => [key, source, `${from}`, `${to}`]);
+  process.stdout.write(`${formatTable(header, rows)}\n`);
+}
+
+/** Prints the state of the resource, in a format with `facts`, and sets the exit code. */
+function showState(
+  state: ResourceState,
+  output: FormatFlags["output"],
+  facts: object = {},
+  problem = "",
+): void {
+  if (output === "table") return printStates([state], problem);
+  process.stdout.write(formatObject({ ...facts, resource: state }, output));
+  if (!isReady(state) || problem !== "") process.exitCode = NOT_READY;
+  process.stderr.write(problem);
+}
+
 async function rollBack(
   cluster: Cluster,
   name: ResourceName,
@@ -135,10 +156,11 @@ async function rollBack(
   const object = await readResource(cluster, name, signal);
   const resource = parsedResource(name, object);
   const changes = await changesFor(name, object, flags);
-  const header = ["KEY", "ENTRY", "FROM", "TO"];
-  const rows = changes.map(({ key, source, from, to }) => [key, source, `${from}`, `${to}`]);
-  process.stdout.write(`${formatTable(header, rows)}\n`);
-  if (flags.dryRun === true) return;
+  if (flags.output === "table") printChanges(changes);
+  if (flags.dryRun === true) {
+    if (flags.output !== "table") process.stdout.write(formatObject({ changes }, flags.output));
+    return;
+  }
   const hold = { [HOLD_ANNOTATION]: holdOf(resource, changes, flags.reason) };
   const state = await syncOne(cluster, name, flags.timeout, signal, hold);
   if (flags.wait === true) await untilConverged(cluster, name, flags.timeout, signal);
@@ -149,7 +171,7 @@ async function rollBack(
     missed.length === 0
       ? ""
       : `${missed.map(({ key }) => key).join(", ")}: not in the version to go back to. The hold stays: vaultsync resume ${idOf(name)} ends it.\n`;
-  printStates([state], problem);
+  showState(state, flags.output, { changes }, problem);
   process.stderr.write(
     `${idOf(name)} is held: it follows the vault again after vaultsync resume ${idOf(name)}\n`,
   );
@@ -164,7 +186,8 @@ async function endHold(
   const object = await readResource(cluster, name, signal);
   if (object.metadata.annotations?.[HOLD_ANNOTATION] === undefined)
     process.stderr.write(`${idOf(name)} is not held\n`);
-  printStates([await syncOne(cluster, name, flags.timeout, signal, { [HOLD_ANNOTATION]: null })]);
+  const state = await syncOne(cluster, name, flags.timeout, signal, { [HOLD_ANNOTATION]: null });
+  showState(state, flags.output);
 }
 
 /**

@@ -27,7 +27,7 @@ function usageCommand(): Command {
 }
 
 function retireCommand(): Command {
-  return addAccountOption(addKubeconfigOptions(new Command("retire")))
+  return addFormatOption(addAccountOption(addKubeconfigOptions(new Command("retire"))))
     .description(
       `Delete a version of a secret in the vault, once it is proven that no pod of the cluster runs it: all resources that refer to the secret have a newer version and are Converged. Otherwise print which are not, with exit code ${NOT_READY}.`,
     )

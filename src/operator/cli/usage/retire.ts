@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { confirm } from "../../../command-line/confirm.ts";
-import type { AccountFlags } from "../../../command-line/options.ts";
+import { formatObject } from "../../../command-line/format-object.ts";
+import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
 import { formatTable } from "../../../command-line/table.ts";
 import { ALL_NAMESPACES } from "../../kube/resource.ts";
 import { withClusterUntilStopped } from "../cluster.ts";
@@ -8,7 +9,7 @@ import { type ClusterFlags, NOT_READY } from "../options.ts";
 import { readUsage, type Usage, type UsingResource, usersOf } from "./read-usage.ts";
 
 /** Flags of `vaultsync retire`. */
-export interface RetireFlags extends ClusterFlags, AccountFlags {
+export interface RetireFlags extends ClusterFlags, AccountFlags, FormatFlags {
   readonly version: number;
   readonly yes?: boolean;
   readonly dryRun?: boolean;
@@ -63,13 +64,20 @@ export function proofsOf(usage: Usage, name: string, retired: number): Proof[] {
     });
 }
 
-function print(proofs: readonly Proof[]): void {
-  if (proofs.length === 0) return;
+function print(proofs: readonly Proof[], output: FormatFlags["output"]): void {
+  const shown = proofs.map(({ resource, version, problem }) => ({
+    namespace: resource.namespace,
+    resource: `${resource.kind.toLowerCase()}/${resource.name}`,
+    version,
+    problem,
+  }));
+  if (output !== "table") process.stdout.write(formatObject({ resources: shown }, output));
+  if (output !== "table" || proofs.length === 0) return;
   const header = ["NAMESPACE", "RESOURCE", "VERSION", "PROBLEM"];
-  const rows = proofs.map(({ resource, version, problem = "-" }) => [
-    resource.namespace,
-    `${resource.kind.toLowerCase()}/${resource.name}`,
-    `${version ?? "-"}`,
+  const rows = shown.map(({ namespace, resource, version = "-", problem = "-" }) => [
+    namespace,
+    resource,
+    `${version}`,
     problem,
   ]);
   process.stdout.write(formatTable(header, rows));
@@ -84,7 +92,7 @@ export const retire = (name: string, flags: RetireFlags, command: Command): Prom
     const { version } = flags;
     const usage = await readUsage({ api, namespace: ALL_NAMESPACES }, signal);
     const proofs = proofsOf(usage, name, version);
-    print(proofs);
+    print(proofs, flags.output);
     const open = proofs.filter(({ problem }) => problem !== undefined);
     if (open.length > 0) {
       process.stderr.write(`version ${version} of ${name} may be in use: nothing was deleted\n`);
