@@ -82,6 +82,9 @@ test("a version is retired when no pod runs it any more, and not before", async 
   expect(proven.stdout).toMatch(/deployment\/web +True/u);
   const done = await retire("--version", "1", "--yes");
   expect(done).toMatchObject({ code: 0, stderr: "deleted version 1 of shop-db\n" });
+  await world.protect("shop-unused", world.canaries.text("unused"));
+  const unused = await usage("--unused-entries", "--account", login.account, "-o", "json");
+  expect(JSON.parse(unused.stdout)).toMatchObject({ entries: [{ name: "shop-unused" }] });
   const listed = await runInProcess(["secret", "versions", "shop-db", "--account", login.account]);
   expect(listed.stdout).toMatch(/^2 /mu);
   expect(listed.stdout).not.toMatch(/^1 /mu);

@@ -11,15 +11,22 @@ import type { RetireFlags } from "./retire.ts";
 import type { UsageFlags } from "./usage.ts";
 
 function usageCommand(): Command {
-  return addFormatOption(addAllNamespacesOption(addClusterOptions(new Command("usage"))))
+  const command = addAllNamespacesOption(addClusterOptions(new Command("usage")));
+  return addFormatOption(addAccountOption(command))
     .description(
-      "Show which VaultSecrets and VaultFiles refer to an entry of the vault, the workloads that use their targets, and whether all pods run the last content. Reads the cluster only, and no values.",
+      "Show which VaultSecrets and VaultFiles refer to an entry of the vault, the workloads that use their targets, and whether all pods run the last content. Reads the cluster, and no values.",
     )
     .argument(
       "[name]",
       "entry of the vault, or KIND/NAME of a resource, target or workload (default: all)",
     )
     .addOption(new Option("--unused", "only targets that no workload uses").conflicts("impact"))
+    .addOption(
+      new Option(
+        "--unused-entries",
+        "entries of your vault account that no resource of these namespaces refers to: asks the vault with your login",
+      ).conflicts(["impact", "unused"]),
+    )
     .option("--impact", "what a new version would restart, and when")
     .action(async (name: string | undefined, flags: UsageFlags) =>
       (await import("./usage.ts")).usage(name, flags),

@@ -5,6 +5,7 @@ import { KubeError } from "../../kube/kube-error.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import { readUsage, type Usage } from "./read-usage.ts";
 import { proofsOf } from "./retire.ts";
+import { unusedEntries } from "./unused-entries.ts";
 import { usageRows } from "./usage.ts";
 
 interface Changes {
@@ -130,6 +131,25 @@ describe("usageRows", () => {
   test("shows an entry that was not synced yet", async () => {
     const rows = usageRows(await read([vaultSecret("new", { status: { items: [] } })]));
     expect(rows).toMatchObject([{ entry: "db", version: undefined }]);
+  });
+});
+
+describe("unusedEntries", () => {
+  const listed = [
+    { kind: "secret", name: "db", latest: 2, createdAt: undefined },
+    { kind: "file", name: "db", latest: 1, createdAt: undefined },
+    { kind: "secret", name: "old", latest: 1, createdAt: undefined },
+  ] as const;
+
+  test("have another name or kind than the entries of the resources", async () => {
+    const { entries, doubts } = unusedEntries(await read([vaultSecret("named", {})]), listed);
+    expect(entries.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["file db", "secret old"]);
+    expect(doubts).toBe(0);
+  });
+
+  test("are in doubt if a status does not show all entries", async () => {
+    const usage = await read([vaultSecret("new", { status: { itemsOmitted: 3 } })]);
+    expect(unusedEntries(usage, listed).doubts).toBe(1);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { FormatFlags } from "../../../command-line/options.ts";
+import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
 import { formatObject } from "../../../command-line/format-object.ts";
 import { formatTable } from "../../../command-line/table.ts";
 import { systemClock } from "../../../lib/clock.ts";
@@ -8,11 +8,13 @@ import { formatTimestamp } from "../../sync/timestamp.ts";
 import { refersTo, restartWindows, rolloutRestart } from "../../api/rollout-restart.ts";
 import { withClusterUntilStopped } from "../cluster.ts";
 import type { ClusterFlags } from "../options.ts";
+import { printUnusedEntries } from "./unused-entries.ts";
 import { readUsage, type Usage, type UsingResource, usersOf, type Workload } from "./read-usage.ts";
 
 /** Flags of `vaultsync usage`. */
-export interface UsageFlags extends ClusterFlags, FormatFlags {
+export interface UsageFlags extends ClusterFlags, FormatFlags, AccountFlags {
   readonly unused?: boolean;
+  readonly unusedEntries?: boolean;
   readonly impact?: boolean;
 }
 
@@ -124,11 +126,12 @@ function table(rows: readonly Row[], isImpact: boolean): string {
 
 /**
  * Prints which resources refer to an entry of the vault, and which workloads use their targets.
- * Reads the cluster only.
+ * Reads the cluster only, or also the list of the vault for entries without a resource.
  */
 export const usage = (name: string | undefined, flags: UsageFlags): Promise<void> =>
   withClusterUntilStopped(flags, async (cluster, signal) => {
     const found = await readUsage(cluster, signal);
+    if (flags.unusedEntries === true) return printUnusedEntries(found, flags);
     const rows = usageRows(found)
       .filter((row) => name === undefined || concerns(name)(row))
       .filter(({ workload }) => flags.unused !== true || workload === undefined)
