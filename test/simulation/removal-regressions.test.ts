@@ -37,6 +37,26 @@ describe("many names disappear together:", () => {
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
 
+  // The leader held the removals and ended before it could report that: the next one counted only the
+  // key that was to be removed.
+  test("the leader ends before the connection shows that they are held", async () => {
+    const optional = [
+      { secretKey: "k3", remoteRef: { key: "m1", property: "/m1-a" }, optional: true },
+    ];
+    const commands: Command[] = [
+      resource("gamma", { data: optional, target: { whenMissing: "Delete" } }),
+      ...["m1", "m3", "m4", "m5", "m6"].map(writing),
+      connection({ refreshInterval: "60s", follow: "Auto" }),
+      finding("delta"),
+      advance(90_000),
+      vanish,
+      advance(106),
+      { type: "api-fault", fault: "refused", share: 1 },
+      advance(30_000),
+    ];
+    expect(await runEpisode(90_210_270_875, commands)).toBeUndefined();
+  });
+
   // The absence of a name was forgotten with its last reference, and did not begin again with the
   // next one: the key was removed by the next process only.
   test("a resource names a missing secret that another one dropped", async () => {
