@@ -31,7 +31,7 @@ export const steadyState: Scenario = async (scene, running) => {
 export const memory: Scenario = async (scene, running) => {
   const { stage, namespace, settings } = scene;
   await sleep(5_000);
-  const { now, peak } = await residentMiB(running.pid);
+  const { now, anonymous, peak } = await residentMiB(running.pid);
   const heap = await running.liveHeapMiB?.();
   const unrelated = Array.from({ length: settings.unrelated }, (_, index) =>
     unrelatedSecret(index),
@@ -41,6 +41,7 @@ export const memory: Scenario = async (scene, running) => {
   const more = (await residentMiB(running.pid)).now - now;
   record(scene, "b5", {
     "resident memory, MiB": now,
+    "without files, MiB": anonymous,
     "peak since the start, MiB": peak,
     "live heap, MiB": heap,
     [`more with ${settings.unrelated} unrelated Secrets of 100 KB, MiB`]: more,

@@ -30,6 +30,8 @@ export interface ItemState {
   readonly version?: number | undefined;
   readonly latest?: number | undefined;
   readonly expiresAt?: string | undefined;
+  /** Time at which the certificate in the value expires. */
+  readonly notAfter?: string | undefined;
   readonly deleteAt?: string | undefined;
 }
 
@@ -117,12 +119,12 @@ export function resourceState(object: KubeObject): ResourceState {
     object["status"] ?? {},
   );
   const items = (status.items ?? []).map((item): ItemState => {
-    const { version, latest, expiresAt, deleteAt } = item;
+    const { version, latest, expiresAt, notAfter, deleteAt } = item;
     const names =
       "filename" in item
         ? { key: item.key, source: item.filename }
         : { key: item.secretKey, source: item.key };
-    return { ...names, version, latest, expiresAt, deleteAt };
+    return { ...names, version, latest, expiresAt, notAfter, deleteAt };
   });
   return {
     ...identity(object, isFile ? vaultFileKind : vaultSecretKind),

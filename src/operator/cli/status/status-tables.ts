@@ -44,10 +44,10 @@ const until = (timestamp: string | undefined, now: number): string => {
 
 const earliest = (
   items: readonly ItemState[],
-  field: "expiresAt" | "deleteAt",
+  ...fields: readonly ("expiresAt" | "notAfter" | "deleteAt")[]
 ): string | undefined =>
   items
-    .flatMap((item) => item[field] ?? [])
+    .flatMap((item) => fields.flatMap((field) => item[field] ?? []))
     .sort((a, b) => Date.parse(a) - Date.parse(b))
     .at(0);
 
@@ -123,7 +123,7 @@ export function resourceTable(resources: readonly ResourceState[], options: Tabl
       ...start,
       ...middle,
       since(state.syncedAt, now),
-      until(earliest(items, "expiresAt"), now),
+      until(earliest(items, "expiresAt", "notAfter"), now),
       until(earliest(items, "deleteAt"), now),
     ];
     if (!byItem) return [rowOf([state.target ?? NONE, versionsText(state)], state.items)];
