@@ -179,7 +179,10 @@ function comparable(object: KubeObject): unknown {
     );
     return {
       ...(status as object),
-      conditions: shown.map((one) => (one.type === "Stalled" ? withoutTime(one) : one)),
+      // A window that opens in vain turns Ready twice.
+      conditions: shown.map((one) =>
+        one.type === "Stalled" || hasWindows(object) ? withoutTime(one) : one,
+      ),
     };
   }
   const kept = Object.entries(status as object).filter(([field]) => !IGNORED.includes(field));
@@ -189,6 +192,8 @@ function comparable(object: KubeObject): unknown {
   );
   return { ...Object.fromEntries(kept), conditions: shown.map(withoutTime) };
 }
+
+const hasWindows = ({ spec }: KubeObject): boolean => (spec as Spec).updates?.windows !== undefined;
 
 const withoutTime = ({
   lastTransitionTime: _time,
