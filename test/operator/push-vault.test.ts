@@ -3,6 +3,17 @@ import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts
 import { ACCOUNT, OTHER } from "../lab/simulated/simulated-vault.ts";
 import { SimulatedWorld, pushed } from "../lab/simulated/simulated-world.ts";
 
+/** Starts a world with a push of `db` that the scope of its login does not admit. */
+async function denied(): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.forPushes();
+  scene.pushes.connect("vault", { scope: { secretName: ["other"] } });
+  scene.pushes.source({ password: "one" });
+  scene.pushes.put();
+  await scene.settle();
+  expect(scene.pushes.reason()).toBe("ScopeDenied");
+  return scene;
+}
+
 test("an operator that dies between the push and its status does not push again", async () => {
   await using scene = await SimulatedWorld.forPushes();
   scene.pushes.source({ password: "one" });
@@ -270,12 +281,7 @@ test("an own secret that is shared keeps its metadata, which the message says", 
 });
 
 test("a scope that admits the name is used immediately, also after a rejected push", async () => {
-  await using scene = await SimulatedWorld.forPushes();
-  scene.pushes.connect("vault", { scope: { secretName: ["other"] } });
-  scene.pushes.source({ password: "one" });
-  scene.pushes.put();
-  await scene.settle();
-  expect(scene.pushes.reason()).toBe("ScopeDenied");
+  await using scene = await denied();
   scene.pushes.connect("vault", { scope: { secretName: ["other", "db"] } });
   await scene.settle();
   expect(scene.pushes.reason()).toBe("Synced");
@@ -331,12 +337,7 @@ test("a new push to an unavailable vault, or without a connection, says what is 
 });
 
 test("an entry that another client creates after a rejected push does not count as created", async () => {
-  await using scene = await SimulatedWorld.forPushes();
-  scene.pushes.connect("vault", { scope: { secretName: ["other"] } });
-  scene.pushes.source({ password: "one" });
-  scene.pushes.put();
-  await scene.settle();
-  expect(scene.pushes.reason()).toBe("ScopeDenied");
+  await using scene = await denied();
   scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "one" });
   scene.pushes.connect("vault", { scope: { secretName: ["other", "db"] } });
   await scene.settle();

@@ -3,6 +3,7 @@ import { isKubeError } from "../kube/kube-error.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { parseFile } from "../sync/parse-file.ts";
 import { parseSecret } from "../sync/parse-secret.ts";
+import { readStatus, type SyncStatus } from "../sync/stored-status.ts";
 import type { SyncResource } from "../sync/sync-resource.ts";
 import type { Cluster } from "./cluster.ts";
 import { idOf, type ResourceName } from "./resource-name.ts";
@@ -26,6 +27,10 @@ export async function readResource(
 /** Returns the parsed spec of a VaultSecret or VaultFile. */
 export const parsedResource = ({ kind }: ResourceName, object: KubeObject): SyncResource =>
   (kind === vaultFileKind ? parseFile : parseSecret)(object).resource;
+
+/** Returns the parsed status of a VaultSecret or VaultFile. */
+export const statusOf = ({ kind }: ResourceName, { status }: KubeObject): SyncStatus =>
+  readStatus(kind === vaultFileKind ? "VaultFile" : "VaultSecret", status);
 
 /**
  * Returns the items of a status that follow the latest version: other ones are pinned by the spec,

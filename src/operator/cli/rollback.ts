@@ -3,17 +3,18 @@ import { formatObject } from "../../command-line/format-object.ts";
 import type { AccountFlags, FormatFlags } from "../../command-line/options.ts";
 import { formatTable } from "../../command-line/table.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
+import { keyOf } from "../sync/stored-status.ts";
 import type { SyncResource } from "../sync/sync-resource.ts";
 import { type Cluster, withClusterUntilStopped } from "./cluster.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
-import { followingItems, parsedResource, readResource } from "./read-resource.ts";
+import { followingItems, parsedResource, readResource, statusOf } from "./read-resource.ts";
 import { idOf, type ResourceName } from "./resource-name.ts";
 import type { ItemState, ResourceState } from "./status/resource-state.ts";
 import { isReady } from "./status/status-tables.ts";
 import { untilConverged } from "./until-converged.ts";
 import { printStates, syncOne } from "./sync.ts";
 import { entryVersions, type EntryVersion, versionAt } from "./updates/entry-versions.ts";
-import { entriesOf, isOf, keyOf, statusOf } from "./updates/history.ts";
+import { entriesOf, isOf } from "./updates/history.ts";
 import type { KubeObject } from "../kube/resource.ts";
 
 /** Flags of `vaultsync rollback`. */

@@ -17,8 +17,11 @@ export function readStatus(kind: SyncResource["kind"], status: unknown): SyncSta
   return (kind === "VaultSecret" ? secretStatus : fileStatus).safeParse(status ?? {}).data ?? {};
 }
 
+/** The state of a key of the target, as a status shows it. */
 export type ItemStatus = SecretItemStatus | FileItemStatus;
-const keyOf = (item: ItemStatus): string => ("filename" in item ? item.key : item.secretKey);
+
+/** Returns the key of the target that an item of a status is of. */
+export const keyOf = (item: ItemStatus): string => ("filename" in item ? item.key : item.secretKey);
 const sourceOf = (item: ItemStatus): string => ("filename" in item ? item.filename : item.key);
 
 /** Reports whether an item shows bytes in the target, of its source or one of another vault. */
@@ -134,7 +137,7 @@ export function removesWhenGone(
 /** Returns the deadline of a source according to a status, in milliseconds since the epoch. */
 export function reportedDeadline({ items = [] }: SyncStatus, source: string): number | undefined {
   const deadlines = items.flatMap((item) =>
-    !("filename" in item) && item.key === source ? Date.parse(item.deleteAt ?? "") : [],
+    !("filename" in item) && item.key === source ? (parseTimestamp(item.deleteAt) ?? []) : [],
   );
-  return deadlines.find((deadline) => !Number.isNaN(deadline));
+  return deadlines[0];
 }

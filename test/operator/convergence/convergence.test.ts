@@ -16,6 +16,16 @@ import {
 
 const web = { owner: "StatefulSet/web", env: [TARGET] };
 
+/** Suspends a resource whose pod does not have the last change of the target. */
+async function suspended(): Promise<Scene> {
+  const scene = await started();
+  scene.pods.create("web-0", web);
+  await change(scene);
+  scene.world.follow({ password: "db" }, { suspend: true });
+  await scene.world.settle();
+  return scene;
+}
+
 describe("the cost", () => {
   test("a target that no pod uses gets no condition, and causes no request afterwards", async () => {
     await using scene = await started();
@@ -247,12 +257,8 @@ describe("a target", () => {
   );
 
   test("of a suspended resource is followed until its pods have the last change", async () => {
-    await using scene = await started();
+    await using scene = await suspended();
     const { world, pods, converged } = scene;
-    pods.create("web-0", web);
-    await change(scene);
-    world.follow({ password: "db" }, { suspend: true });
-    await world.settle();
     expect(converged()).toBe(notRestarted("StatefulSet web"));
     pods.remove("web-0");
     await world.settle(10 * MINUTE);
@@ -260,12 +266,8 @@ describe("a target", () => {
   });
 
   test("of a suspended resource that a user deletes proves nothing", async () => {
-    await using scene = await started();
+    await using scene = await suspended();
     const { world, pods, converged } = scene;
-    pods.create("web-0", web);
-    await change(scene);
-    world.follow({ password: "db" }, { suspend: true });
-    await world.settle();
     world.deleteTarget();
     pods.remove("web-0");
     await world.settle(10 * MINUTE);
@@ -301,9 +303,9 @@ describe("the event of the proof", () => {
   test.each([
     ["a b c d e", "a 1, b 1, c 1, d 1, e 1"],
     ["a b c d e f g", "a 1, b 1, c 1, d 1, e 1 and 2 more"],
-  ])("names at most five of the secrets %s", async (letters, named) => {
+  ])("names at most five of the secrets %s", async (list, named) => {
     await using scene = await started();
-    const names = letters.split(" ");
+    const names = list.split(" ");
     scene.world.vault().lists(...["db", ...names].map((name) => ({ name })));
     scene.world.follow(Object.fromEntries(names.map((name) => [name, name])), { name: "many" });
     expect(await proven(scene, "Secret/many")).toMatchObject([

@@ -4,10 +4,9 @@ import { formatTable } from "../../../command-line/table.ts";
 import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
 import { APPROVE_ANNOTATION } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { readStatus } from "../../sync/stored-status.ts";
 import { type Cluster, listAll, withClusterUntilStopped } from "../cluster.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
-import { followingItems, parsedResource, readResource } from "../read-resource.ts";
+import { followingItems, parsedResource, readResource, statusOf } from "../read-resource.ts";
 import { idOf, type ResourceName } from "../resource-name.ts";
 import { syncOne } from "../sync.ts";
 
@@ -33,12 +32,9 @@ interface Awaiting {
   readonly updates: readonly Update[];
 }
 
-const digestOf = ({ kind, status }: KubeObject): string | undefined =>
-  readStatus(kind === vaultFileKind.kind ? "VaultFile" : "VaultSecret", status).approvalDigest;
-
 /** Returns what a resource waits for; `undefined` if it waits for no approval. */
 export function awaitingOf(name: ResourceName, object: KubeObject): Awaiting | undefined {
-  const digest = digestOf(object);
+  const digest = statusOf(name, object).approvalDigest;
   if (digest === undefined) return undefined;
   const items = followingItems(object, parsedResource(name, object));
   const updates = items.flatMap(({ key, source, version: from, latest: to }) =>
@@ -105,7 +101,8 @@ async function approveAll(
   if (flags.dryRun === true) return;
   for (const { name, digest } of awaiting) {
     await syncOne(cluster, name, flags.timeout, signal, { [APPROVE_ANNOTATION]: digest });
-    if (digestOf(await readResource(cluster, name, signal)) === undefined) continue;
+    const { approvalDigest } = statusOf(name, await readResource(cluster, name, signal));
+    if (approvalDigest === undefined) continue;
     process.stderr.write(`${idOf(name)} has newer versions now: approve them too\n`);
     process.exitCode = NOT_READY;
   }

@@ -2,13 +2,11 @@ import { formatObject } from "../../../command-line/format-object.ts";
 import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
 import { formatTable } from "../../../command-line/table.ts";
 import { findCondition } from "../../api/conditions.ts";
-import { vaultFileKind } from "../../api/kinds.ts";
-import type { KubeObject } from "../../kube/resource.ts";
-import { readStatus, type SyncStatus } from "../../sync/stored-status.ts";
+import { type ItemStatus, keyOf, type SyncStatus } from "../../sync/stored-status.ts";
 import { formatTimestamp } from "../../sync/timestamp.ts";
 import { withClusterUntilStopped } from "../cluster.ts";
 import type { ClusterFlags } from "../options.ts";
-import { readResource } from "../read-resource.ts";
+import { readResource, statusOf } from "../read-resource.ts";
 import type { ResourceName } from "../resource-name.ts";
 import { type Entry, entryVersions, type EntryVersion } from "./entry-versions.ts";
 
@@ -28,21 +26,16 @@ interface VersionRow {
   readonly waitsFor?: string | undefined;
 }
 
-type ShownItem = NonNullable<SyncStatus["items"]>[number];
-
-const entryOf = (item: ShownItem): Entry =>
+const entryOf = (item: ItemStatus): Entry =>
   "filename" in item
     ? { kind: "file", name: item.filename }
     : { kind: "secret", name: item.key, owner: item.owner };
 
 /** Reports whether an item of a status is of an entry. */
-export const isOf = ({ name, owner }: Entry, item: ShownItem): boolean => {
+export const isOf = ({ name, owner }: Entry, item: ItemStatus): boolean => {
   const other = entryOf(item);
   return other.name === name && other.owner === owner;
 };
-
-/** Returns the key of an item of a status. */
-export const keyOf = (item: ShownItem): string => ("filename" in item ? item.key : item.secretKey);
 
 /** Returns the entries that a status shows, each once. */
 export function entriesOf({ items = [] }: SyncStatus): Entry[] {
@@ -83,7 +76,7 @@ export function versionRows(
 }
 
 const stateOf = ({ keys, waitsFor }: VersionRow): string =>
-  keys.length > 0 ? `in the target: ${keys.join(", ")}` : waitsFor === undefined ? "-" : waitsFor;
+  keys.length > 0 ? `in the target: ${keys.join(", ")}` : (waitsFor ?? "-");
 
 function print(rows: readonly VersionRow[], { syncedAt, restarts = [] }: SyncStatus): void {
   const cells = rows.map((row) => [
@@ -120,10 +113,6 @@ async function listedVersions(
   if (client === undefined) return entries.map(() => undefined);
   return Promise.all(entries.map((entry) => entryVersions(client, entry).catch(note)));
 }
-
-/** Returns the status of a resource. */
-export const statusOf = ({ kind }: ResourceName, { status }: KubeObject): SyncStatus =>
-  readStatus(kind === vaultFileKind ? "VaultFile" : "VaultSecret", status);
 
 /**
  * Prints the versions of the entries that a resource refers to, what its target has of them, and
