@@ -103,7 +103,7 @@ describe("nextTime", () => {
 
 describe("the times of CronJobs", () => {
   /** As the package of Kubernetes computes them; main.go next to the file prints it. */
-  const text = readFileSync("test/lab/tools/go/cron-times/times.jsonl", "utf8");
+  const text = readFileSync("test/lab/clock/cron-times/times.jsonl", "utf8");
   const rows = text
     .trim()
     .split("\n")
