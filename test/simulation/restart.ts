@@ -6,6 +6,7 @@ import {
   vaultSecretKind,
 } from "../../src/operator/api/kinds.ts";
 import { findCondition } from "../../src/operator/api/conditions.ts";
+import type { Condition, ConditionType } from "../../src/operator/api/status.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { converge } from "./convergence.ts";
@@ -22,7 +23,7 @@ export async function checkRestart(world: World, rules: WriteRules): Promise<voi
   const [before, start] = [stateOf(world), world.clock.now()];
   const isDelayed = hasDelayedVersions(world);
   const isUncertain = world.isTampered || hasAmbiguousNames(world);
-  const comparedText = world.isTampered && holdsNothing(world) ? withoutHold : withoutNumber;
+  const forgotten = forgottenHolds(world);
   world.replicas.crashAll();
   world.replicas.startAll();
   await converge(world, rules);
@@ -31,19 +32,20 @@ export async function checkRestart(world: World, rules: WriteRules): Promise<voi
   for (const [name, state] of after) {
     if (isDeepStrictEqual(before.get(name), state) || isFoundConflict(state)) continue;
     const [was, is] = [before.get(name), state].map((each) => JSON.stringify(each));
-    if (isUncertain && comparedText(was) === comparedText(is)) continue;
+    if (isUncertain && withoutNumber(was) === withoutNumber(is)) continue;
+    if (forgotten.has(name) && withoutHold(was) === withoutHold(is)) continue;
     throw new Violation("I14", `a restart changed ${name} from ${was} to ${is}`);
   }
 }
+
+const conditionOf = ({ status = {} }: KubeObject, type: ConditionType): Condition | undefined =>
+  findCondition((status as { readonly conditions?: [] }).conditions, type);
 
 /** Reports whether a resource follows a newer version at the end of its refreshInterval. */
 const hasDelayedVersions = ({ server }: World): boolean =>
   [vaultSecretKind, vaultFileKind]
     .flatMap((kind) => server.all(kind))
-    .some(
-      ({ status = {} }) =>
-        findCondition((status as { conditions?: [] }).conditions, "UpdateAvailable") !== undefined,
-    );
+    .some((object) => conditionOf(object, "UpdateAvailable") !== undefined);
 
 /**
  * Reports whether another owner's entry of a name was listed when the entry of the bytes was gone.
@@ -53,26 +55,20 @@ const hasDelayedVersions = ({ server }: World): boolean =>
 const hasAmbiguousNames = ({ server }: World): boolean =>
   server
     .all(vaultSecretKind)
-    .some(
-      ({ status = {} }) =>
-        findCondition((status as { conditions?: [] }).conditions, "Ready")?.reason ===
-        "AmbiguousName",
-    );
+    .some((object) => conditionOf(object, "Ready")?.reason === "AmbiguousName");
 
 /** Returns a state without the number of the names that are held. */
 const withoutNumber = (state = ""): string =>
   state.replaceAll(/\d+ referenced names|confirm-removals=\d+/gu, "");
 
-/** Reports whether the removals of the connection of a resource are held. */
-function isOfHeld({ server }: World, { spec, metadata: { namespace } }: KubeObject): boolean {
-  const { connectionRef } = spec as Spec;
-  const { kind, name } = connectionRef;
-  const connection =
-    kind === undefined
-      ? server.find(vaultConnectionKind, { namespace, name })
-      : server.find(clusterVaultConnectionKind, { name });
-  const { conditions } = (connection?.["status"] ?? {}) as { readonly conditions?: [] };
-  return findCondition(conditions, "RemovalsHeld") !== undefined;
+/** Reports whether a resource uses a connection. */
+function uses({ spec, metadata: { namespace } }: KubeObject, connection: KubeObject): boolean {
+  const { kind = "VaultConnection", name } = (spec as Spec).connectionRef;
+  return (
+    kind === connection.kind &&
+    name === connection.metadata.name &&
+    (kind === "ClusterVaultConnection" || namespace === connection.metadata.namespace)
+  );
 }
 
 interface ItemStatus {
@@ -101,13 +97,30 @@ function hasHeldBytes({ clock }: World, { spec, status = {} }: KubeObject): bool
 }
 
 /**
- * Reports whether no target has bytes of a source that is gone: a user took away those that removals
- * are held for, and the next process does not know of them.
+ * Returns the names of the connections that hold removals, and of their resources, where no target
+ * has bytes of a source that is gone: a user took them away, or there never was a target. The next
+ * process does not know of them.
  */
-const holdsNothing = (world: World): boolean =>
-  [vaultSecretKind, vaultFileKind]
-    .flatMap((kind) => world.server.all(kind))
-    .every((object) => !isOfHeld(world, object) || !hasHeldBytes(world, object));
+function forgottenHolds(world: World): ReadonlySet<string> {
+  const { server, isTampered } = world;
+  const resources = [vaultSecretKind, vaultFileKind].flatMap((kind) => server.all(kind));
+  const groups = [vaultConnectionKind, clusterVaultConnectionKind]
+    .flatMap((kind) => server.all(kind))
+    .filter((connection) => conditionOf(connection, "RemovalsHeld") !== undefined)
+    .map((connection) => ({ connection, users: resources.filter((one) => uses(one, connection)) }))
+    .filter(
+      ({ users }) =>
+        (isTampered || users.some(isUncreated)) && users.every((one) => !hasHeldBytes(world, one)),
+    );
+  return new Set(groups.flatMap(({ connection, users }) => [connection, ...users]).map(nameOf));
+}
+
+/** Reports whether a resource has no target because removals are held. */
+const isUncreated = (object: KubeObject): boolean =>
+  conditionOf(object, "Ready")?.message.includes("is not created without it, because") === true;
+
+const nameOf = ({ kind, metadata: { namespace, name } }: KubeObject): string =>
+  `${kind} ${namespace}/${name}`;
 
 /** Returns a state without a hold of removals, and what resources without a target make of it. */
 const withoutHold = (state = ""): string =>
@@ -131,12 +144,7 @@ function stateOf({ server }: World): ReadonlyMap<string, unknown> {
       ({ metadata, type }) => metadata.namespace !== SYSTEM_NAMESPACE && type !== CREDENTIALS_TYPE,
     )
     .map((object) => [object, object] as const);
-  return new Map(
-    [...reported, ...targets].map(([{ kind, metadata }, state]) => [
-      `${kind} ${metadata.namespace}/${metadata.name}`,
-      state,
-    ]),
-  );
+  return new Map([...reported, ...targets].map(([object, state]) => [nameOf(object), state]));
 }
 
 /**
