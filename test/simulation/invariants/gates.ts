@@ -45,9 +45,14 @@ function isReported({ world, namespace, owner }: TargetWrite): boolean {
   return object !== undefined && observedGeneration === object.metadata.generation;
 }
 
-/** Reports whether the vault, and not the spec, adds a key. A pinned version waits for nothing. */
-const isAdded = ({ absence, version }: Item): boolean =>
-  (absence === "found" || absence === "optional") && typeof version !== "number";
+/**
+ * Reports whether the vault, and not the spec, adds a key. A pinned version waits for nothing, nor
+ * does the one before what another key serves.
+ */
+const isAdded = ({ absence, version, leader }: Item): boolean =>
+  (absence === "found" || absence === "optional") &&
+  typeof version !== "number" &&
+  leader === undefined;
 
 /** Returns what a write does with a key that a gate has to prevent; `undefined`: nothing. */
 function changeOf(
@@ -59,12 +64,8 @@ function changeOf(
   if (before === now) return undefined;
   const items = specs.flatMap(outputsOf).filter((output) => output.key === key);
   const inputs = items.flatMap((output) => output.items);
-  // The version before comes with the first value of the latest one.
-  const isNew = ({ leader }: Item): boolean => leader !== undefined && !(leader.key in was);
   if (before === undefined)
-    return inputs.length > 0 && inputs.every((item) => isAdded(item) && !isNew(item))
-      ? `got the new key ${key}`
-      : undefined;
+    return inputs.length > 0 && inputs.every(isAdded) ? `got the new key ${key}` : undefined;
   const accepted = world.acceptedBy(namespace, owner);
   const had = world.vaults.originsIn(before);
   for (const origin of world.vaults.originsIn(now)) {
