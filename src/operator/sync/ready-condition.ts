@@ -160,6 +160,8 @@ function explainVersion({
   candidate: { latest },
   held,
 }: Extract<Problem, { state: "no-version" }>): string {
+  if (held === "with-latest")
+    return "has no version before the bytes of another vault or owner in the target: it will have one when the condition UpdateAvailable ends";
   if (item.version === "previous")
     return `has no version before ${version}: it will have one when the secret changes. Set optional: true to go without it until then`;
   if (held === undefined)

@@ -190,8 +190,11 @@ export type Resolution =
       readonly item: SyncItem;
       readonly candidate: Candidate;
       readonly version: number;
-      /** A hold requests the version: by its number, or as what the target has of another vault. */
-      readonly held?: "named" | "other-vault";
+      /**
+       * A hold requests the version: by its number, or as what the target has of another vault.
+       * `with-latest`: the previous one waits with the latest one for a gate of the resource.
+       */
+      readonly held?: "named" | "other-vault" | "with-latest";
     }
   | {
       readonly state: "regressed";

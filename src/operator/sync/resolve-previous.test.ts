@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { vaultSecretSpec } from "../api/vault-secret.ts";
 import { candidate, syncItem } from "../../../test/lab/kube/sync-resource.ts";
 import type { Gate, Resolution } from "./resolution.ts";
-import { resolvePrevious } from "./resolve-previous.ts";
+import { type KeptBytes, resolvePrevious } from "./resolve-previous.ts";
 import type { SyncItem } from "./sync-resource.ts";
 
 const latest = syncItem("db", { id: "password" });
@@ -19,8 +19,13 @@ const found = (of: SyncItem, version: number, more: object = {}): Resolution => 
 });
 
 /** Resolves the previous version next to an item that is served like this. */
-function previous(leader: Resolution, own = item, more: object = {}, hasBytes = true): Resolution {
-  const [, resolved] = resolvePrevious([leader, found(own, 9, more)], () => hasBytes);
+function previous(
+  leader: Resolution,
+  own = item,
+  more: object = {},
+  kept: KeptBytes = "of-source",
+): Resolution {
+  const [, resolved] = resolvePrevious([leader, found(own, 9, more)], () => kept);
   if (resolved === undefined) throw new Error("nothing was resolved");
   return resolved;
 }
@@ -72,14 +77,14 @@ describe("the previous version", () => {
     const missing = { state: "missing", item: optional, deletion: "due" };
     const absent = { ...missing, isBelowFirst: true };
     expect(previous(found(latest, 1), optional)).toEqual({ ...absent, isAbsent: false });
-    expect(previous(found(latest, 1), optional, {}, false)).toEqual({ ...absent, isAbsent: true });
+    expect(previous(found(latest, 1), optional, {}, "none")).toEqual({ ...absent, isAbsent: true });
   });
 
   test("stays with the bytes of an entry that was recreated while a gate holds it", () => {
     const recreated = found(latest, 5, { isRecreated: true, gate: FROZEN });
     const own = { isRecreated: true, version: 4 };
     expect(previous(recreated, item, own)).toEqual(found(item, 9, own));
-    expect(previous(recreated, item, own, false)).toMatchObject({ state: "no-version" });
+    expect(previous(recreated, item, own, "none")).toMatchObject({ state: "no-version" });
   });
 
   test.each<[string, Resolution, object]>([
@@ -95,13 +100,25 @@ describe("the previous version", () => {
     ],
     ["ambiguous", { state: "ambiguous", item: latest, owners: ["a", "b"] }, { owners: ["a", "b"] }],
   ])("is not served while the other item is %s", (state, leader, more) => {
-    expect(previous(leader, item, {}, false)).toMatchObject({ state, item, ...more });
+    expect(previous(leader, optional, {}, "none")).toMatchObject({
+      state,
+      item: optional,
+      ...more,
+    });
+  });
+
+  test("is missing where the target has bytes of an earlier spec, and the other item is withheld", () => {
+    const withheld = { state: "withheld", candidate: candidate(2), gate: FROZEN } as const;
+    const leader: Resolution = { ...withheld, item: latest, hasBytes: true };
+    expect(previous(leader)).toEqual({ ...withheld, item, hasBytes: true });
+    expect(previous(leader, item, {}, "of-other")).toMatchObject({ state: "no-version" });
+    expect(previous(leader, optional, {}, "of-other")).toMatchObject({ state: "withheld" });
   });
 
   test("keeps what is known of its bytes when the entry is gone", () => {
     const gone: Resolution = { state: "missing", item, deletion: "due", isAbsent: false };
     const leader: Resolution = { state: "missing", item: latest, deletion: "due", isAbsent: true };
-    expect(resolvePrevious([leader, gone], () => true)).toEqual([leader, gone]);
+    expect(resolvePrevious([leader, gone], () => "of-source")).toEqual([leader, gone]);
   });
 
   test("does not follow what a rule found, another entry, or a pinned item", () => {

@@ -15,30 +15,34 @@ function versionBelow({ sizes }: Candidate, version: number): number | undefined
   return below.length === 0 ? undefined : Math.max(...below);
 }
 
+/** The bytes of a target under the key of an item: of the source of its spec, or of another. */
+export type KeptBytes = "none" | "of-source" | "of-other";
+
 /**
  * Resolves items with `version: previous`: to the version below the one in which the item of the
  * same entry is served, whatever gate keeps it. A hold that names the item
  * itself comes first.
- * @param hasBytes whether the target has bytes of an item
+ * @param keptOf returns what the target has under the key of an item
  */
 export function resolvePrevious(
   resolutions: readonly Resolution[],
-  hasBytes: (item: SyncItem) => boolean,
+  keptOf: (item: SyncItem) => KeptBytes,
 ): Resolution[] {
   return resolutions.map((own) => {
     if (own.item.version !== "previous" || isHeld(own)) return own;
     const leader = resolutions.find(({ item }) => isLeader(item, own.item));
-    return leader === undefined ? own : follow(own, leader, hasBytes(own.item));
+    return leader === undefined ? own : follow(own, leader, keptOf(own.item));
   });
 }
 
 const isHeld = (one: Resolution): boolean =>
   one.state === "found" && one.gate?.reason === "Held" && one.gate.version !== undefined;
 
-function follow(own: Resolution, leader: Resolution, hasBytes: boolean): Resolution {
+function follow(own: Resolution, leader: Resolution, kept: KeptBytes): Resolution {
   const { item } = own;
+  const hasBytes = kept !== "none";
   // Nothing follows the entry now: neither does the version before.
-  if (leader.state === "withheld") return { ...leader, item, hasBytes };
+  if (leader.state === "withheld") return followWithheld(item, leader, kept);
   if (leader.state !== "found") return own.state === "found" ? { ...leader, item } : own;
   // The entry was recreated, and the bytes of the former one are kept.
   if (leader.isRecreated === true && hasBytes) return own;
@@ -48,4 +52,19 @@ function follow(own: Resolution, leader: Resolution, hasBytes: boolean): Resolut
   return item.isOptional === true
     ? { state: "missing", item, deletion: "due", isAbsent: !hasBytes, isBelowFirst: true }
     : { state: "no-version", item, candidate, version };
+}
+
+/**
+ * Returns the state of an item next to one whose bytes are of another entry, and that a gate keeps
+ * so. A key that the spec requires is not in sync with bytes of what an earlier spec named.
+ */
+function followWithheld(
+  item: SyncItem,
+  leader: Extract<Resolution, { state: "withheld" }>,
+  kept: KeptBytes,
+): Resolution {
+  if (kept === "of-source" || item.isOptional === true)
+    return { ...leader, item, hasBytes: kept !== "none" };
+  const { candidate } = leader;
+  return { state: "no-version", item, candidate, version: candidate.latest, held: "with-latest" };
 }

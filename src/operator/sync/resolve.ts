@@ -135,7 +135,7 @@ const isAddition = (item: SyncItem, { served, hasTarget }: Remembered): boolean 
   (item.foundBy !== undefined || item.isOptional === true);
 
 /** Reports whether the spec requested the bytes under the key of an item as it does now. */
-const isSameSource = (item: SyncItem, { sameName, isOfOtherVault }: Remembered): boolean =>
+export const isSameSource = (item: SyncItem, { sameName, isOfOtherVault }: Remembered): boolean =>
   item.foundBy !== undefined || sameName === true || isOfOtherVault === true;
 
 /**

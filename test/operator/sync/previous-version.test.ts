@@ -109,6 +109,33 @@ describe("a key with the previous version", () => {
     expect(world.outcome()).toBe("new=vault db@1, Synced");
   });
 
+  test("is not in sync with bytes of an earlier spec while another vault waits for an approval", async () => {
+    await using world = await following(2, { connection: "one" });
+    world.connect("one");
+    world.vault("one").lists(at(2));
+    await world.settle(5_000);
+    expect(world.outcome()).toBe("new=one db@2 old=one db@1, Synced");
+
+    // The entry of the new spec has one version there.
+    world.connect("one", { url: "https://two.example.com" });
+    world.vault("two").lists({ name: "app", version: 1 });
+    world.follow(
+      { new: "app", old: { key: "app", version: "previous" } },
+      { connection: "one", updates: { approval: "Required" } },
+    );
+    await world.settle(5_000);
+    expect(world.outcome()).toBe("new=two app@1 old=one db@1, VersionNotFound");
+
+    world.connect("one");
+    world.vault("one").lists({ name: "app", version: 1 });
+    await world.settle(5_000);
+    expect(world.outcome()).toBe("new=two app@1 old=one db@1, VersionNotFound");
+    expect(world.condition("UpdateAvailable")?.reason).toBe("AwaitingApproval");
+    expect(world.condition("Ready")?.message).toBe(
+      "app has no version before the bytes of another vault or owner in the target: it will have one when the condition UpdateAvailable ends",
+    );
+  });
+
   test("stays when the secret disappears", async () => {
     await using world = await following(3, isOptional);
     world.vault().lists({ name: "other" });

@@ -150,7 +150,9 @@ export class References {
         return resolveItem(expanded, item, candidates, remembered, recall.now);
       }),
     );
-    const resolutions = resolvePrevious(resolved, ({ id }) => recall.synced.has(id));
+    const resolutions = resolvePrevious(resolved, ({ id }) =>
+      recall.synced.has(id) ? "of-source" : "none",
+    );
     const ruleOf = ({ id }: SyncItem): Find | undefined =>
       resource.finds.find((find) => find.id === id);
     const rest = unfound(found).map((one) =>

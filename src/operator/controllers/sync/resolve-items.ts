@@ -1,8 +1,8 @@
 import { findCondition } from "../../api/conditions.ts";
 import { closedForAll, versionsDigest } from "../../sync/gate.ts";
 import type { Remembered, Resolution } from "../../sync/resolution.ts";
-import { resolveItem } from "../../sync/resolve.ts";
-import { resolvePrevious } from "../../sync/resolve-previous.ts";
+import { isSameSource, resolveItem } from "../../sync/resolve.ts";
+import { type KeptBytes, resolvePrevious } from "../../sync/resolve-previous.ts";
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import { earlierItem } from "../../sync/stored-status.ts";
@@ -32,14 +32,17 @@ export function resolveItems(input: Observed): Resolution[] {
     candidates: source.candidates(snapshot, item, access, resource),
     remembered: rememberedOf(input, deadlines, item),
   }));
-  const { state } = input;
-  const hasBytes = ({ id }: SyncItem): boolean => state.state === "owned" && state.synced.has(id);
+  const keptOf = (item: SyncItem): KeptBytes => {
+    const remembered = known.find((one) => one.item === item)?.remembered;
+    if (remembered?.synced === undefined) return "none";
+    return isSameSource(item, remembered) ? "of-source" : "of-other";
+  };
   const resolveAll = (gate: Partial<Remembered>): Resolution[] =>
     resolvePrevious(
       known.map(({ item, candidates, remembered }) =>
         resolveItem(resource, item, candidates, { ...remembered, ...gate }, now),
       ),
-      hasBytes,
+      keptOf,
     );
   const gate = gateOf(
     input,
