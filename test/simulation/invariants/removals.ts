@@ -100,8 +100,8 @@ function checkKeys(
         output.items.some((item) => isMissing(world, kind, item, connection, had)),
       );
     if (isUnfound) continue;
-    // What is made of all sources together is removed with any of them.
-    const needsAll = isDerived(spec) || (spec.target?.type ?? "Opaque") !== "Opaque";
+    // What is made of all sources together, or was by an earlier spec, is removed with any of them.
+    const needsAll = edited.some(isDerived) || (spec.target?.type ?? "Opaque") !== "Opaque";
     const isOwnGone = isAnyGone((each) => ofSpec(each).flatMap(({ items }) => items));
     const isWholeGone = needsAll && Object.keys(is).length === 0 && isAnyGone(itemsOf);
     // A member does not name its object: with one of several objects, the missing members leave.
