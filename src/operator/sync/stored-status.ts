@@ -103,7 +103,7 @@ export function showsServed(
     const wasListed = item.latest !== undefined || policy === "Delete";
     if (wasListed && (isInTarget(item) || isClaimed())) return true;
   }
-  return !isShown && itemsOmitted !== undefined;
+  return !isShown && (itemsOmitted !== undefined || isClaimed());
 }
 
 /** Reports whether a status shows bytes of this source that the list lacked when it was written. */

@@ -277,6 +277,11 @@ describe("showsServed", () => {
       expect(showsServed(of, other, "a", never)).toBe(expected);
     }
   });
+
+  test("returns true for bytes that the target has, and no status shows yet", () => {
+    for (const status of [{}, { items: [{ ...item, key: "b", latest: 1 }] }])
+      expect(showsServed(retain, status, "a", () => true)).toBe(true);
+  });
 });
 
 /** Returns a resource with a key of the source `db`. */
