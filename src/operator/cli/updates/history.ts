@@ -55,9 +55,11 @@ export function versionRows(
 ): VersionRow[] {
   const own = items.filter((item) => isOf(entry, item) && item.otherVault !== true);
   const latest = Math.max(0, ...own.map((item) => item.latest ?? 0));
-  const shown = new Set(own.flatMap((item) => [item.version ?? [], item.latest ?? []].flat()));
+  const shown = own
+    .flatMap(({ version, latest: newest }) => [version, newest])
+    .filter((version) => version !== undefined);
   const versions: readonly EntryVersion[] =
-    listed ?? [...shown].map((version) => ({ version, createdAt: undefined }));
+    listed ?? [...new Set(shown)].map((version) => ({ version, createdAt: undefined }));
   const gate = findCondition(conditions, "UpdateAvailable")?.reason;
   return versions
     .toSorted((one, other) => other.version - one.version)

@@ -7,6 +7,7 @@ import { ALL_NAMESPACES } from "../../kube/resource.ts";
 import { withClusterUntilStopped } from "../cluster.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
 import { readUsage, type Usage, type UsingResource, usersOf } from "./read-usage.ts";
+import { idOf } from "./usage.ts";
 
 /** Flags of `vaultsync retire`. */
 export interface RetireFlags extends ClusterFlags, AccountFlags, FormatFlags {
@@ -67,7 +68,7 @@ export function proofsOf(usage: Usage, name: string, retired: number): Proof[] {
 function print(proofs: readonly Proof[], output: FormatFlags["output"]): void {
   const shown = proofs.map(({ resource, version, problem }) => ({
     namespace: resource.namespace,
-    resource: `${resource.kind.toLowerCase()}/${resource.name}`,
+    resource: idOf(resource),
     version,
     problem,
   }));

@@ -42,21 +42,14 @@ async function ownEntries(account: string): Promise<ListedEntry[]> {
   const client = await VaultClient.open(account);
   const own = canonicalEmail(client.email);
   const [secrets, { files }] = [await listSecrets(client), await client.call(listFile, {})];
+  const entryOf = (kind: ListedEntry["kind"], name: string, latest: number, at: unknown) => {
+    return { kind, name, latest, createdAt: formatTimestamp(readTimestamp(at)) };
+  };
   return [
     ...secrets
       .filter(({ owner }) => owner === own)
-      .map(({ key_name: name, key_version: latest, created_at: at }) => ({
-        kind: "secret" as const,
-        name,
-        latest,
-        createdAt: formatTimestamp(readTimestamp(at)),
-      })),
-    ...files.map(({ filename: name, version: latest, created_at: at }) => ({
-      kind: "file" as const,
-      name,
-      latest,
-      createdAt: formatTimestamp(readTimestamp(at)),
-    })),
+      .map((one) => entryOf("secret", one.key_name, one.key_version, one.created_at)),
+    ...files.map((one) => entryOf("file", one.filename, one.version, one.created_at)),
   ];
 }
 

@@ -37,7 +37,8 @@ interface Row {
   readonly converged: string | undefined;
 }
 
-const idOf = ({ kind, name }: { readonly kind: string; readonly name: string }): string =>
+/** Returns a resource or workload as tables name it: `deployment/web`. */
+export const idOf = ({ kind, name }: { readonly kind: string; readonly name: string }): string =>
   `${kind.toLowerCase()}/${name}`;
 
 /**
