@@ -14,7 +14,7 @@ import {
 } from "./api/names.ts";
 import { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
 import type { WorkloadKind } from "./api/rollout-restart.ts";
-import { freezeIn, namespaceFacts, type NamespaceFacts } from "./controllers/sync/freezes.ts";
+import { freezeIn, namespaceFacts, type NamespaceFacts } from "./connection/namespace-facts.ts";
 import { ownerIndex, targetMetadata } from "./controllers/sync/target-metadata.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";

@@ -1,33 +1,7 @@
-import { isObject } from "../../../lib/is-object.ts";
-import { FREEZE_ANNOTATION, FREEZE_CONFIG_MAP } from "../../api/names.ts";
-import type { Labels } from "../../api/namespace-selector.ts";
+import { FREEZE_CONFIG_MAP } from "../../api/names.ts";
+import { freezeOf, type NamespaceFacts } from "../../connection/namespace-facts.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
-import type { KubeObject } from "../../kube/resource.ts";
-import { writtenAt } from "../../kube/written-at.ts";
-import { type Freeze, frozenBy, parseFreeze, parseFreezeUntil } from "../../sync/freeze.ts";
-
-/** The facts about a namespace that resources depend on. */
-export interface NamespaceFacts {
-  readonly labels: Labels;
-  /** Its annotation vaultsync.dev/freeze-until. */
-  readonly freeze?: Freeze | undefined;
-}
-
-/** Returns the freeze of all or some namespaces, from its ConfigMap. */
-export function freezeIn({ metadata, data }: KubeObject): Freeze {
-  const entries = Object.entries(isObject(data) ? data : {});
-  const values = Object.fromEntries(entries.map(([key, value]) => [key, String(value)]));
-  return parseFreeze({ values, writtenAt: writtenAt(metadata) });
-}
-
-/** Returns the labels of a namespace, and its freeze. */
-export function namespaceFacts({ metadata }: KubeObject): NamespaceFacts {
-  const { labels = {}, annotations = {} } = metadata;
-  const until = annotations[FREEZE_ANNOTATION];
-  if (until === undefined) return { labels };
-  const written = { values: { until }, writtenAt: writtenAt(metadata, FREEZE_ANNOTATION) };
-  return { labels, freeze: parseFreezeUntil(written) };
-}
+import type { Freeze } from "../../sync/freeze.ts";
 
 export interface FreezesOptions {
   /** The ConfigMaps of freezes in the operator's namespace. */
@@ -51,6 +25,6 @@ export class Freezes {
     const { configMaps, namespace: own, namespaces } = this.#options;
     const all = configMaps.get(`${own}/${FREEZE_CONFIG_MAP}`);
     const facts = namespaces?.get(namespace);
-    return frozenBy([all ?? [], facts?.freeze ?? []].flat(), facts?.labels, now);
+    return freezeOf(all, facts, now);
   }
 }

@@ -1,12 +1,12 @@
 import { findCondition } from "../../api/conditions.ts";
-import { closedForAll, versionsDigest } from "../../sync/gate.ts";
+import { versionsDigest } from "../../sync/gate.ts";
 import type { Remembered, Resolution } from "../../sync/resolution.ts";
 import { isSameSource, resolveItem } from "../../sync/resolve.ts";
 import { type KeptBytes, resolvePrevious } from "../../sync/resolve-previous.ts";
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import { earlierItem } from "../../sync/stored-status.ts";
-import { isForced } from "../../sync/sync-status.ts";
+import { refreshInMs, updateGate } from "../../sync/update-gate.ts";
 import { hasOwner, namedOwners } from "../../api/received-secrets.ts";
 import {
   entryIds,
@@ -18,7 +18,7 @@ import {
 } from "../../sync/target.ts";
 import { deadlineKey } from "./resource-memory.ts";
 import type { EntryFilter } from "./source-kind.ts";
-import { isNewSpec, type Observed } from "./stages.ts";
+import type { Observed } from "./stages.ts";
 
 /**
  * Returns the entry and version of the vault that each item refers to, given what this target has
@@ -53,35 +53,17 @@ export function resolveItems(input: Observed): Resolution[] {
   return [...resolutions, ...unfound({ unmatched, unusable })];
 }
 
-/**
- * Returns the gate of the whole resource. The first content and a changed spec do not wait: its
- * author decides now.
- */
+/** Returns the gate of the whole resource, and whether there is anything that it can keep. */
 function gateOf(
   input: Observed,
   remembered: readonly Remembered[],
   digest: () => string,
 ): Pick<Remembered, "updates" | "hasTarget"> {
-  const { resource, freeze, now } = input;
+  const { freeze, now } = input;
   const hasTarget = remembered.some(
     ({ synced, served }) => synced !== undefined || served !== undefined,
   );
-  const updates =
-    hasTarget && !isNewSpec(input) ? closedForAll(resource, { freeze, digest, now }) : undefined;
-  return { updates, hasTarget };
-}
-
-/**
- * Returns the time in milliseconds for which the resource does not follow newer versions. A changed
- * spec and a forced sync do not wait. A status from a replica whose clock was ahead by more than
- * the interval does not count: newer versions would wait as long again.
- */
-function refreshInMs({ resource, before, now }: Observed): number {
-  const { refreshIntervalMs = 0, generation } = resource;
-  if (isForced(resource, before) || before.observedGeneration !== generation) return 0;
-  const syncedAt = Date.parse(before.syncedAt ?? "");
-  if (Number.isNaN(syncedAt) || syncedAt - now > refreshIntervalMs) return 0;
-  return Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now);
+  return { updates: updateGate(input, hasTarget, { freeze, digest, now }), hasTarget };
 }
 
 function rememberedOf(
@@ -99,7 +81,7 @@ function rememberedOf(
     synced,
     served,
     servedOwner: served === undefined ? undefined : lastOwner(input, item),
-    refreshInMs: refreshInMs(input),
+    refreshInMs: refreshInMs(input, input.now),
     sameName: synced !== undefined && isOfName(input, item, synced),
     isOfOtherVault: synced !== undefined && !isFromVault(synced, access.vault),
     deleteAt: isListed

@@ -87,10 +87,3 @@ export interface Assembling extends Planned {
   /** Knows that the reconcile waits for the vault. */
   readonly limits: Pick<QueueLimits, "wait">;
 }
-
-/**
- * Reports whether the spec has changed since the last reconcile: a difference in the target need
- * not be a change of another writer.
- */
-export const isNewSpec = ({ before, resource }: Started): boolean =>
-  before.observedGeneration !== resource.generation;

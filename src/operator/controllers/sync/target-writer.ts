@@ -17,6 +17,7 @@ import {
   type TargetState,
   targetState,
 } from "../../sync/target.ts";
+import { isNewSpec } from "../../sync/update-gate.ts";
 import { writeFailure } from "./write-failure.ts";
 import type { Gathered } from "./gather-content.ts";
 import { type Assembled, newContent } from "./new-content.ts";
@@ -30,7 +31,6 @@ import { failed, type Reported } from "./sync-result.ts";
 import {
   type Assembling,
   type CurrentTarget,
-  isNewSpec,
   NO_TARGET,
   type Observed,
   type Planned,

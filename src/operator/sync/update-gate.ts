@@ -1,0 +1,43 @@
+import { closedForAll, type UpdateFacts } from "./gate.ts";
+import type { Gate } from "./resolution.ts";
+import type { SyncStatus } from "./stored-status.ts";
+import type { SyncResource } from "./sync-resource.ts";
+import { isForced } from "./sync-status.ts";
+
+/** A resource, and the status that its last reconcile left. */
+interface Reconciled {
+  readonly resource: SyncResource;
+  readonly before: SyncStatus;
+}
+
+/**
+ * Reports whether the spec has changed since the last reconcile: a difference in the target need
+ * not be a change of another writer.
+ */
+export const isNewSpec = ({ before, resource }: Reconciled): boolean =>
+  before.observedGeneration !== resource.generation;
+
+/**
+ * Returns the gate of the whole resource. The first content and a changed spec do not wait: its
+ * author decides now.
+ * @param hasTarget whether the target has bytes of some item, or had them last
+ */
+export const updateGate = (
+  reconciled: Reconciled,
+  hasTarget: boolean,
+  facts: UpdateFacts,
+): Gate | undefined =>
+  hasTarget && !isNewSpec(reconciled) ? closedForAll(reconciled.resource, facts) : undefined;
+
+/**
+ * Returns the time in milliseconds for which the resource does not follow newer versions. A changed
+ * spec and a forced sync do not wait. A status from a replica whose clock was ahead by more than
+ * the interval does not count: newer versions would wait as long again.
+ */
+export function refreshInMs({ resource, before }: Reconciled, now: number): number {
+  const { refreshIntervalMs = 0 } = resource;
+  if (isForced(resource, before) || isNewSpec({ resource, before })) return 0;
+  const syncedAt = Date.parse(before.syncedAt ?? "");
+  if (Number.isNaN(syncedAt) || syncedAt - now > refreshIntervalMs) return 0;
+  return Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now);
+}
