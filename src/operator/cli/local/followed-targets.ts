@@ -19,7 +19,7 @@ import { reviewKey } from "../../sync/review-content.ts";
 import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncedKey, TargetState } from "../../sync/target.ts";
 import { type Manifest, type Problem, problemAt } from "../manifests/manifest.ts";
-import { targetBefore } from "../plan/check-resources.ts";
+import { targetWith } from "../plan/check-resources.ts";
 import { pathOf } from "../plan/planned-resource.ts";
 import { type Recall, References } from "../plan/resolve-references.ts";
 import { entryReader } from "./entry-reader.ts";
@@ -32,7 +32,7 @@ import {
   type ResolvedPlan,
   resolvePlan,
 } from "./local-targets.ts";
-import { type Origin, originOf, rememberedOf, sourcesOf } from "./origin.ts";
+import { type Origin, originOf, rememberedOf, sourcesOf } from "../plan/origin.ts";
 
 /** A target that was written: its bytes and where they come from. */
 export interface WrittenTarget {
@@ -58,19 +58,6 @@ export interface Followed {
 type Failed = { readonly condition: ReadyCondition; readonly isRetry: boolean };
 
 const failed = (condition: ReadyCondition): Failed => ({ condition, isRetry: false });
-
-function stateOf(resource: SyncResource, written: WrittenTarget | undefined): TargetState {
-  if (written === undefined) return targetBefore(resource);
-  return {
-    state: "owned",
-    uid: "",
-    resourceVersion: "",
-    content: undefined,
-    synced: written.origin.synced,
-    annotationsCorrupted: false,
-    hasMetadata: true,
-  };
-}
 
 /** One resource with its target before and after a list. */
 class Follower {
@@ -100,7 +87,7 @@ class Follower {
 
   /** Returns the target that the resource has from now on. */
   async follow(signal: AbortSignal): Promise<LocalTarget | undefined> {
-    const state = stateOf(this.#resource, this.#before);
+    const state = targetWith(this.#resource, this.#before?.origin.synced);
     const { plan, readyCondition } = decide(this.#resource, this.#resolutions, state);
     for (const { item, message } of itemProblems(this.#resolutions)) {
       const path = pathOf({ manifest: this.#manifest, resource: this.#resource }, item);

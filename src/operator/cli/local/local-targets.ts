@@ -23,12 +23,12 @@ import type { Resolution } from "../../sync/resolution.ts";
 import { shapeProblem } from "../../sync/secret-shape.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { type Manifest, type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
-import { accessThrough, checkResource, targetBefore } from "../plan/check-resources.ts";
+import { accessThrough, checkResource, targetWith } from "../plan/check-resources.ts";
 import { keyOfReference, pathOf, type PlannedResource } from "../plan/planned-resource.ts";
 import { type Recall, References, type ResolvedResource } from "../plan/resolve-references.ts";
 import { entryReader } from "./entry-reader.ts";
 import type { LocalPlan } from "./local-plan.ts";
-import { claimOf, type Origin, originOf } from "./origin.ts";
+import { claimOf, type Origin, originOf } from "../plan/origin.ts";
 
 /** A target that the operator would write, before its values are read. */
 interface DecidedTarget {
@@ -82,7 +82,7 @@ function decideTarget(
   const { resource, resolutions } = resolved;
   const entries = resource.kind === "VaultSecret" ? "secret" : "file";
   const isAllowed = typeof checkAccess(resource, entries, access) !== "object";
-  const { plan, readyCondition } = decide(resource, resolutions, targetBefore(resource));
+  const { plan, readyCondition } = decide(resource, resolutions, targetWith(resource, undefined));
   if (isAllowed && plan.action === "keep" && readyCondition.ready) {
     const why = `${targetName(resource)} is not written, because its optional sources are absent`;
     return { target: undefined, notes: [problemAt(manifest, ["spec"], why)] };

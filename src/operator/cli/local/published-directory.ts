@@ -16,7 +16,7 @@ import { codeOf } from "../../../lib/error-code.ts";
 import { jsonOrUndefined } from "../../../lib/json-or-undefined.ts";
 import { keyOfTarget, type WrittenTarget, type WrittenTargets } from "./followed-targets.ts";
 import type { LocalTarget } from "./local-targets.ts";
-import type { Origin } from "./origin.ts";
+import type { Origin } from "../plan/origin.ts";
 
 /** Link to the directory of the current version, as in the volumes of the kubelet. */
 const DATA = "..data";

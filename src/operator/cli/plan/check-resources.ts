@@ -12,7 +12,7 @@ import {
 import { itemProblems, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Candidate, Resolution } from "../../sync/resolution.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
-import type { TargetState } from "../../sync/target.ts";
+import type { SyncedKey, TargetState } from "../../sync/target.ts";
 import { checkTemplate } from "../../template/check-template.ts";
 import { type Problem, problemAt } from "../manifests/manifest.ts";
 import { type PlannedConnection, type PlannedResource, pathOf } from "./planned-resource.ts";
@@ -63,7 +63,7 @@ export function accessThrough(
  * The object that a resource merges keys into exists, and has none of its keys; the plan does not
  * ask the cluster.
  */
-const mergedInto: TargetState = {
+const mergedInto = {
   state: "owned",
   uid: "",
   resourceVersion: "",
@@ -72,11 +72,19 @@ const mergedInto: TargetState = {
   // Nothing says that a key of it is of the resource.
   annotationsCorrupted: true,
   hasMetadata: false,
-};
+} as const satisfies TargetState;
 
-/** Returns the target that a resource is checked with: it has nothing of the resource yet. */
-export const targetBefore = (resource: SyncResource): TargetState =>
-  isMerged(resource) ? mergedInto : { state: "absent" };
+/**
+ * Returns the target that a resource is checked with.
+ * @param synced origins of its bytes; `undefined`: it has nothing of the resource yet
+ */
+export function targetWith(
+  resource: SyncResource,
+  synced: ReadonlyMap<string, SyncedKey> | undefined,
+): TargetState {
+  if (synced === undefined) return isMerged(resource) ? mergedInto : { state: "absent" };
+  return { ...mergedInto, synced, annotationsCorrupted: false, hasMetadata: true };
+}
 
 const listed: Candidate = { ...unread, owner: undefined, own: true, latest: 1, sizes: undefined };
 
@@ -92,13 +100,14 @@ const targetProblems = (
 
 /**
  * Returns what the operator would report of a resource before it has read a value: the result of
- * the operator's rules for a resource without a target. `resolved` is `undefined` if its references
- * were not compared with the vault.
+ * its rules. `resolved` is `undefined` if its references were not compared with the vault.
+ * @param synced origins of the bytes of its target; `undefined`: there is none yet
  */
 export function checkResource(
   planned: PlannedResource,
   access: NamespaceAccess,
   resolved: ResolvedResource | undefined,
+  synced?: ReadonlyMap<string, SyncedKey>,
 ): readonly Problem[] {
   const { manifest } = planned;
   const resource = resolved?.resource ?? planned.resource;
@@ -106,7 +115,7 @@ export function checkResource(
   const verdict = checkAccess(resource, entries, access);
   if (typeof verdict === "object")
     return [problemAt(manifest, ["spec", "connectionRef"], verdict.message)];
-  const target = targetBefore(resource);
+  const target = targetWith(resource, synced);
   const absent = target.state === "absent" ? targetName(resource) : undefined;
   const resolutions = resolved?.resolutions ?? supposed(resource);
   const ofItems = itemProblems(resolutions, absent).map(({ item, message }) =>
