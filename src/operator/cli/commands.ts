@@ -21,7 +21,9 @@ import { localCommands } from "./local/commands.ts";
 import {
   addAllNamespacesOption,
   addClusterOptions,
+  addKubeconfigOptions,
   addManifestOptions,
+  addOperatorOption,
   HAS_PROBLEMS,
   NOT_READY,
   parseList,
@@ -144,9 +146,13 @@ function acceptCommand(): Command {
 }
 
 function planCommand(): Command {
-  return addManifestOptions(new Command("plan"))
+  const command = addManifestOptions(new Command("plan")).option(
+    "--cluster",
+    "compare with the resources of a cluster; the options that select one imply it",
+  );
+  return addOperatorOption(addKubeconfigOptions(command))
     .description(
-      `Check manifests before they are applied, and print what would be written where: names and versions, never values. Each problem is printed as FILE:LINE: message, and the exit code is then ${HAS_PROBLEMS}. Uses the accounts of vaultsync login.`,
+      `Check manifests before they are applied, and print what would be written where: names and versions, never values. With a cluster, print what they change in it. Each problem is printed as FILE:LINE: message, and the exit code is then ${HAS_PROBLEMS}. Uses the accounts of vaultsync login.`,
     )
     .addOption(
       new Option(
@@ -178,7 +184,7 @@ function planCommand(): Command {
 }
 
 function doctorCommand(): Command {
-  return addFormatOption(addClusterOptions(new Command("doctor")))
+  return addFormatOption(addOperatorOption(addClusterOptions(new Command("doctor"))))
     .description(
       `Check a set-up step by step, and say how to resolve each failure: CRDs, the operator and its permissions, and the connections of a namespace with credentials, network, TLS, clock, login and references. Network and TLS are those of this machine. The exit code is ${NOT_READY} if a check failed.`,
     )
@@ -186,7 +192,6 @@ function doctorCommand(): Command {
       "[connection...]",
       "names of connections (default: those of the namespace, and the ClusterVaultConnections that its resources use)",
     )
-    .option("--operator-namespace <name>", "namespace of the operator", "vaultsync-system")
     .option("--service-account <name>", "ServiceAccount of the operator", "vaultsync")
     .option("--allow-http", "the operator runs with --allow-http")
     .option("--vault-hosts <hosts>", "the --vault-hosts of the operator", parseList)

@@ -42,6 +42,10 @@ export function addAllNamespacesOption(command: Command): Command {
   );
 }
 
+/** Adds the option for the namespace of the operator. */
+export const addOperatorOption = (command: Command): Command =>
+  command.option("--operator-namespace <name>", "namespace of the operator", "vaultsync-system");
+
 /** Adds the options that select manifests. */
 export function addManifestOptions(command: Command): Command {
   return command
@@ -70,7 +74,6 @@ export function parseSeconds(text: string): number {
   return Number(seconds);
 }
 
-/** Parses a version of an entry. @throws InvalidArgumentError */
 /** Parses RFC 3339 and returns milliseconds since the epoch. @throws InvalidArgumentError */
 export function parseTime(text: string): number {
   const time = readTimestamp(text);
@@ -79,6 +82,7 @@ export function parseTime(text: string): number {
   return time;
 }
 
+/** Parses a version of an entry. @throws InvalidArgumentError */
 export function parseVersion(text: string): number {
   const version = parseWholeNumber(text);
   if (version < 1) throw new InvalidArgumentError("expected a version, such as 3.");

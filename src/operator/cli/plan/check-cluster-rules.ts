@@ -101,8 +101,8 @@ function checkWriters(coreObjects: readonly CoreObject[], owned: Plan["resources
   });
 }
 
-/** Returns the resources whose connection is not in the files. */
-function checkConnections({ declared, resources, pushes }: Plan): Problem[] {
+/** Returns the resources whose connection is neither in the files nor known otherwise. */
+function checkConnections({ declared, resources, pushes }: Plan, where: string): Problem[] {
   // The administrator of the cluster creates a ClusterVaultConnection, from other files.
   const own = [...resources, ...pushes].filter(
     (one) => connectionOf(one).kind === "VaultConnection",
@@ -110,13 +110,20 @@ function checkConnections({ declared, resources, pushes }: Plan): Problem[] {
   return own
     .filter((resource) => !declared.has(keyOfReference(resource)))
     .map((one) => {
-      const message = `no VaultConnection ${connectionOf(one).name} in namespace ${one.manifest.namespace} in these files`;
+      const message = `no VaultConnection ${connectionOf(one).name} in namespace ${one.manifest.namespace} ${where}`;
       return fieldProblem(one.manifest, ["spec", "connectionRef", "name"], message);
     });
 }
 
-/** Returns what would fail in the cluster for reasons that several manifests show together. */
-export function checkClusterRules({ manifests, coreObjects }: Manifests, plan: Plan): Problem[] {
+/**
+ * Returns what would fail in the cluster for reasons that several manifests show together.
+ * @param where where the connections of the plan are, for messages
+ */
+export function checkClusterRules(
+  { manifests, coreObjects }: Manifests,
+  plan: Plan,
+  where = "in these files",
+): Problem[] {
   const objects = manifests.map(
     (one) => [idOf(one.kind, one.namespace, one.name), one, ["metadata", "name"]] as const,
   );
@@ -140,6 +147,6 @@ export function checkClusterRules({ manifests, coreObjects }: Manifests, plan: P
     ),
     ...checkWriters(coreObjects, owned),
     ...checkPushes(plan),
-    ...checkConnections(plan),
+    ...checkConnections(plan, where),
   ];
 }

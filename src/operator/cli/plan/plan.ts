@@ -1,6 +1,6 @@
 import { API_GROUP } from "../../api/kinds.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
-import { isFollowing, type UpdatePolicy } from "../../sync/sync-resource.ts";
+import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
 import { readManifests } from "../manifests/read-manifests.ts";
 import { HAS_PROBLEMS } from "../options.ts";
@@ -11,6 +11,9 @@ import {
   type KnownNamespaces,
   knownNamespaces,
 } from "./check-resources.ts";
+import { withConnections, withNamespaces } from "./cluster-state.ts";
+import type { ComparedResource } from "./compared-resource.ts";
+import type { Comparison, ComparisonFlags } from "./comparison.ts";
 import { openLogins } from "./open-logins.ts";
 import {
   connectionOf,
@@ -19,16 +22,18 @@ import {
   planOf,
   type Plan,
   type PlannedConnection,
-  type PlannedPush,
   type PlannedResource,
 } from "./planned-resource.ts";
-import { type PlanFormat, type PlannedKey, type PlanResult, printPlan } from "./print-plan.ts";
+import { type PlanFormat, type PlanResult, printPlan } from "./print-plan.ts";
 import type { References, ResolvedResource } from "./resolve-references.ts";
+import { pushedKeys, writtenKeys } from "./written-keys.ts";
 
 /** Flags of `vaultsync plan`. */
-export interface PlanFlags {
+export interface PlanFlags extends ComparisonFlags {
   readonly filename: string[];
   readonly namespace: string;
+  /** Compare with the current context; the flags that select another cluster imply it. */
+  readonly cluster?: boolean;
   readonly account: string | string[];
   readonly output: PlanFormat;
   readonly offline?: boolean;
@@ -36,135 +41,163 @@ export interface PlanFlags {
   readonly allowedSecretTypes?: string[];
 }
 
-const pushedKeys = ({ manifest, secret, items }: PlannedPush): PlannedKey[] =>
-  items.map(({ key, entry }) => ({
-    resource: `vaultpush/${manifest.name}`,
-    namespace: manifest.namespace,
-    target: `vault ${entry}`,
-    key,
-    source: `Secret/${secret}`,
-  }));
+/** A plan, and the sources of facts that it is checked with. */
+interface Checks {
+  readonly whole: Plan;
+  /** The connections of the plan by key. */
+  readonly connections: ReadonlyMap<string, PlannedConnection>;
+  readonly namespaces: KnownNamespaces;
+  /** Each sees lists of the vault; without logins no reference is compared. */
+  readonly logins: readonly References[] | undefined;
+  readonly comparison: Comparison | undefined;
+}
 
-/** Returns the gates of a spec, in their order. */
-const gatesOf = ({ needsApproval, windows }: UpdatePolicy): string =>
-  [needsApproval ? "AwaitingApproval" : [], windows.length > 0 ? "OutsideWindow" : []]
-    .flat()
-    .join(", ");
+/** A resource, and what it is checked with. */
+interface Subject {
+  readonly planned: PlannedResource;
+  readonly connection: PlannedConnection | undefined;
+  readonly access: NamespaceAccess;
+  /** The login of the connection. */
+  readonly login: References | undefined;
+  readonly compared: ComparedResource | undefined;
+}
 
-/**
- * Returns a row for each source of a resource; without the list of the vault, one for each rule as
- * well.
- */
-function writtenKeys(
-  { manifest, resource: { target, template, items, finds, updates } }: PlannedResource,
-  resolved: ResolvedResource | undefined,
-): PlannedKey[] {
-  const versions = new Map(
-    resolved?.resolutions.map((one) => [one.item, one.state === "found" ? one.version : undefined]),
-  );
-  const rules = finds.map(({ id, pattern }) => ({
-    id,
-    source: pattern,
-    version: undefined,
-    hasGates: true,
-  }));
-  const sources = (resolved?.resource.items ?? items).map((item) => ({
-    ...item,
-    version: versions.get(item),
-    hasGates: isFollowing(item),
-  }));
-  const all = [...sources, ...(resolved === undefined ? rules : [])];
-  return all.map(({ id, source, version, hasGates }) => ({
-    resource: `${manifest.kind.toLowerCase()}/${manifest.name}`,
-    namespace: manifest.namespace,
-    target: `${target.kind}/${target.name}`,
-    key: template === undefined ? id : `{{ ${id} }}`,
-    source,
-    version,
-    ...(hasGates && updates !== undefined && { updates: gatesOf(updates) }),
-  }));
+function subjectOf(
+  planned: PlannedResource,
+  { connections, namespaces, logins, comparison }: Checks,
+): Subject {
+  const connection = connections.get(keyOfReference(planned));
+  const compared = comparison?.compared(planned, connection);
+  if (connection === undefined)
+    return { planned, connection, access: "unknown", login: undefined, compared };
+  const access = accessThrough(connection, planned.manifest.namespace, namespaces);
+  const login = logins?.find((references) => references.isOf(connection));
+  return { planned, connection, access, login, compared };
+}
+
+/** Resolves the references of a resource; `undefined` if no login sees the list. */
+async function resolve({
+  planned,
+  connection,
+  access,
+  login,
+  compared,
+}: Subject): Promise<ResolvedResource | ReadyCondition | undefined> {
+  if (connection === undefined || login === undefined) return undefined;
+  return compared === undefined
+    ? login.resolve(planned.resource, connection, access)
+    : compared.resolve(login, connection, access);
+}
+
+/** Returns the note about a connection that is not known, if that is no problem. */
+function missingNote(planned: PlannedResource, { whole, comparison }: Checks): string[] {
+  const { kind, name } = connectionOf(planned);
+  const key = keyOfReference(planned);
+  const unknown = "neither its access nor the references through it are checked";
+  if (comparison?.state.unreadable.has(key) === true)
+    return [`you may not read ${kind} ${key}: ${unknown}`];
+  // A VaultConnection that is missing is a problem, and so is one that is invalid.
+  if (kind === "VaultConnection" || whole.declared.has(key)) return [];
+  const where =
+    comparison === undefined ? "not in these files" : "neither in these files nor in the cluster";
+  return [`${kind} ${name} is ${where}: ${unknown}`];
 }
 
 /** Returns what a plan does not check of a resource: its access, or its references. */
-function unchecked(
-  planned: PlannedResource,
-  declared: ReadonlySet<string>,
-  connection: PlannedConnection | undefined,
-  access: NamespaceAccess,
-  isCompared: boolean,
-): string[] {
-  const { kind, name } = connectionOf(planned);
-  const key = keyOfReference(planned);
-  if (connection === undefined) {
-    // A VaultConnection that is missing is a problem, and so is one that is invalid.
-    const missing = `${kind} ${name} is not in these files: neither its access nor the references through it are checked`;
-    return kind === "VaultConnection" || declared.has(key) ? [] : [missing];
-  }
+function unchecked({ planned, connection, access, login }: Subject, checks: Checks): string[] {
+  if (connection === undefined) return missingNote(planned, checks);
   const { url, email } = connection.spec;
   const { namespace } = planned.manifest;
+  const key = keyOfReference(planned);
+  const { kind } = connectionOf(planned);
   return [
     ...(access === "unknown"
       ? [
           `spec.access of ${key} is not checked for the namespace ${namespace}: add its Namespace to the files`,
         ]
       : []),
-    ...(isCompared
+    ...(checks.logins === undefined || login !== undefined
       ? []
       : [`references of ${kind} ${key} are not checked: log in to ${url} as ${email}`]),
   ];
 }
 
-/**
- * Checks the resources of a plan by the rules of the operator, and against the lists of the vault
- * that each login sees; without `logins` none is compared.
- */
-async function check(
-  { declared, connections, resources, pushes }: Plan,
-  known: KnownNamespaces,
-  logins: readonly References[] | undefined,
-): Promise<PlanResult> {
-  const byKey = new Map(connections.map((connection) => [keyOfConnection(connection), connection]));
-  const keys: PlannedKey[] = [];
-  const problems: Problem[] = [];
-  const notes = new Set<string>();
-  for (const planned of resources) {
-    const { manifest, resource } = planned;
-    const connection = byKey.get(keyOfReference(planned));
-    const access: NamespaceAccess =
-      connection === undefined ? "unknown" : accessThrough(connection, manifest.namespace, known);
-    const login = connection && logins?.find((references) => references.isOf(connection));
-    const isCompared = logins === undefined || login !== undefined;
-    for (const note of unchecked(planned, declared, connection, access, isCompared))
-      notes.add(note);
-    let resolved: ResolvedResource | undefined;
-    if (connection !== undefined && login !== undefined) {
-      const result = await login.resolve(resource, connection, access);
-      if ("reason" in result) problems.push(problemAt(manifest, ["spec"], result.message));
-      else resolved = result;
-    }
-    problems.push(...checkResource(planned, access, resolved));
-    keys.push(...writtenKeys(planned, resolved));
-  }
-  return { keys: [...keys, ...pushes.flatMap(pushedKeys)], problems, notChecked: [...notes] };
+/** Checks a resource by the rules of the operator, and against the list that a login sees. */
+async function checkOne(planned: PlannedResource, checks: Checks): Promise<Required<PlanResult>> {
+  const subject = subjectOf(planned, checks);
+  const { access, login, compared } = subject;
+  const result = await resolve(subject);
+  const [resolved, tooMuch] =
+    result !== undefined && "reason" in result ? [undefined, result.message] : [result];
+  const problems = [
+    ...(tooMuch === undefined ? [] : [problemAt(planned.manifest, ["spec"], tooMuch)]),
+    ...checkResource(planned, access, resolved, resolved && compared?.synced),
+  ];
+  const notChecked = unchecked(subject, checks);
+  if (compared === undefined)
+    return { keys: writtenKeys(planned, resolved), restarts: [], problems, notChecked };
+  const keys = await compared.keys(resolved, access, login);
+  return {
+    keys,
+    restarts: checks.comparison?.restarts(planned, compared, keys) ?? [],
+    problems,
+    notChecked: [...notChecked, ...compared.notesOf(keys)],
+  };
 }
 
-/** Checks manifests and prints what the operator would write. */
-export async function plan(flags: PlanFlags): Promise<void> {
+/** Checks the resources of a plan. */
+export async function check(given: Omit<Checks, "connections">): Promise<PlanResult> {
+  const { whole, comparison } = given;
+  const connections = new Map(whole.connections.map((one) => [keyOfConnection(one), one]));
+  const checked: Required<PlanResult>[] = [];
+  for (const planned of whole.resources)
+    checked.push(await checkOne(planned, { ...given, connections }));
+  const notes = checked.flatMap(({ notChecked }) => notChecked);
+  return {
+    keys: [...checked.flatMap(({ keys }) => keys), ...whole.pushes.flatMap(pushedKeys)],
+    ...(comparison && { restarts: checked.flatMap(({ restarts }) => restarts) }),
+    problems: checked.flatMap(({ problems }) => problems),
+    notChecked: [...new Set([...(comparison?.state.notChecked ?? []), ...notes])],
+  };
+}
+
+async function checkFiles(
+  flags: PlanFlags,
+  compare?: (plan: Plan) => Promise<Comparison>,
+): Promise<void> {
   const read = await readManifests(flags.filename, API_GROUP, flags.namespace);
   const { manifests, problems: unreadable } = read;
   if (manifests.length === 0 && unreadable.length === 0)
     throw new Error(`no ${API_GROUP} objects in ${flags.filename.join(", ")}`);
   const invalid: Problem[] = [];
-  const planned = planOf(manifests, flags.allowedSecretTypes ?? [], invalid);
+  const inFiles = planOf(manifests, flags.allowedSecretTypes ?? [], invalid);
+  const comparison = await compare?.(inFiles);
+  const known = knownNamespaces(read);
+  const [whole, namespaces] =
+    comparison === undefined
+      ? [inFiles, known]
+      : [withConnections(inFiles, comparison.state), withNamespaces(known, comparison.state)];
   const logins = flags.offline === true ? undefined : await openLogins([flags.account].flat());
-  const checked = await check(planned, knownNamespaces(read), logins);
+  const checked = await check({ whole, namespaces, logins, comparison });
+  const where = comparison === undefined ? "in these files" : "in these files or in the cluster";
   const problems = [
     ...unreadable,
     ...invalid,
-    ...checkClusterRules(read, planned),
+    ...checkClusterRules(read, whole, where),
     ...checked.problems,
   ];
   printPlan({ ...checked, problems: sortProblems(problems) }, flags.output);
   const isComplete = flags.strict !== true || checked.notChecked.length === 0;
   process.exitCode = problems.length === 0 && isComplete ? 0 : HAS_PROBLEMS;
+}
+
+/**
+ * Checks manifests and prints what the operator would write; with a cluster, also what that changes.
+ */
+export async function plan(flags: PlanFlags): Promise<void> {
+  const { cluster = false, context, kubeconfig, as } = flags;
+  const selected = [context, kubeconfig, as].some((flag) => flag !== undefined);
+  if (!cluster && !selected) return checkFiles(flags);
+  const { withComparison } = await import("./comparison.ts");
+  return withComparison(flags, (read) => checkFiles(flags, read));
 }

@@ -3,7 +3,7 @@ import { listFile } from "../../../protocol/operations/files.ts";
 import { versionListForLink } from "../../../protocol/operations/shared-secrets.ts";
 import { versionList } from "../../../protocol/operations/secrets.ts";
 import { readTimestamp } from "../../../protocol/read-timestamp.ts";
-import type { FileRecord, SecretRecord } from "../../../protocol/responses.ts";
+import type { FileRecord, SecretRecord, VersionRecord } from "../../../protocol/responses.ts";
 import { nearNames } from "../../lib/near-names.ts";
 import {
   hasOwner,
@@ -83,6 +83,7 @@ export class References {
   readonly #reader: EntryReader;
   #secrets: Promise<readonly SecretRecord[]> | undefined;
   #files: Promise<readonly FileRecord[]> | undefined;
+  readonly #versionsOf = new Map<SecretRecord, readonly VersionRecord[]>();
 
   constructor(client: VaultClient, reader: EntryReader = noReader) {
     this.vault = vaultId(client.url, client.email);
@@ -186,7 +187,7 @@ export class References {
         sizes:
           item.version === "latest" || item.version === record.key_version
             ? undefined
-            : await this.#versions(record),
+            : new Map((await this.#versions(record)).map(({ key_version }) => [key_version, 0])),
       })),
     );
   }
@@ -206,12 +207,29 @@ export class References {
       }));
   }
 
+  /** Returns who wrote a version of a listed secret, if the vault says it. */
+  async authorOf(
+    name: string,
+    owner: string | undefined,
+    version: number,
+  ): Promise<string | undefined> {
+    const record = (await this.#secrets)?.find(
+      (one) => one.key_name === name && hasOwner(one, owner),
+    );
+    const versions = record && (await this.#versions(record));
+    return versions?.find(({ key_version }) => key_version === version)?.created_by;
+  }
+
   /** Returns the versions of a secret, whose sizes are not listed. */
-  async #versions({ key_name, owner, shared }: SecretRecord): Promise<ReadonlyMap<number, number>> {
+  async #versions(record: SecretRecord): Promise<readonly VersionRecord[]> {
+    const { key_name, owner, shared } = record;
+    const known = this.#versionsOf.get(record);
+    if (known !== undefined) return known;
     const { versions } = await (shared
       ? this.#client.call(versionListForLink, { key_name, owner })
       : this.#client.call(versionList, { key_name }));
-    return new Map(versions.map(({ key_version }) => [key_version, 0]));
+    this.#versionsOf.set(record, versions);
+    return versions;
   }
 }
 

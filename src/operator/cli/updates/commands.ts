@@ -1,13 +1,16 @@
 import { Command } from "commander";
 import { addAccountOption, addFormatOption } from "../../../command-line/options.ts";
-import { addClusterOptions, addKubeconfigOptions, NOT_READY, parseSeconds } from "../options.ts";
+import {
+  addClusterOptions,
+  addKubeconfigOptions,
+  addOperatorOption,
+  NOT_READY,
+  parseSeconds,
+} from "../options.ts";
 import { FOLLOWING_NAME, parseFollowingName, type ResourceName } from "../resource-name.ts";
 import type { ApproveFlags } from "./approve.ts";
 import type { FreezeFlags, UnfreezeFlags } from "./freeze.ts";
 import type { HistoryFlags } from "./history.ts";
-
-const addOperatorOption = (command: Command): Command =>
-  command.option("--operator-namespace <name>", "namespace of the operator", "vaultsync-system");
 
 function freezeCommand(): Command {
   return addFormatOption(addOperatorOption(addKubeconfigOptions(new Command("freeze"))))

@@ -172,7 +172,11 @@ export async function readUsage(cluster: Cluster, signal: AbortSignal): Promise<
 /** Returns the workloads that use the target of a resource, or a former one. */
 export const usersOf = (
   { workloads }: Usage,
-  { namespace, target, formerTargets }: UsingResource,
+  {
+    namespace,
+    target,
+    formerTargets,
+  }: Pick<UsingResource, "namespace" | "target" | "formerTargets">,
 ): Workload[] =>
   workloads.filter(
     (one) =>

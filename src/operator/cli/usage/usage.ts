@@ -18,20 +18,23 @@ export interface UsageFlags extends ClusterFlags, FormatFlags, AccountFlags {
   readonly impact?: boolean;
 }
 
-/** The reason for which the operator restarts a workload for a resource. */
-type Restart = "rolloutRestart" | "auto" | "none";
+/** Effect on a workload when a target that it uses changes. */
+export interface RestartFacts {
+  /** The reason for which the operator restarts it. */
+  readonly restart: "rolloutRestart" | "auto" | "none";
+  /** Time at which the next window of its restarts opens, RFC 3339; `undefined`: one is open. */
+  readonly restartsAt?: string | undefined;
+}
 
 /** One row: an entry, a resource, and a workload that uses the target. */
-interface Row {
+interface Row extends Omit<RestartFacts, "restart"> {
   readonly entry: string;
   readonly version: number | undefined;
   readonly namespace: string;
   readonly resource: string;
   readonly target: string;
   readonly workload: string | undefined;
-  readonly restart: Restart | undefined;
-  /** Time at which the next window of its restarts opens, RFC 3339; `undefined`: one is open. */
-  readonly restartsAt?: string | undefined;
+  readonly restart: RestartFacts["restart"] | undefined;
   readonly gate: UsingResource["gate"];
   /** Status of the condition Converged. */
   readonly converged: string | undefined;
@@ -42,15 +45,12 @@ export const idOf = ({ kind, name }: { readonly kind: string; readonly name: str
   `${kind.toLowerCase()}/${name}`;
 
 /**
- * Returns why the operator restarts a workload when the target of a resource changes, and when its
- * next window opens if none is open.
+ * Returns why the operator restarts a workload when the target of a resource with this spec changes,
+ * and when its next window opens if none is open.
  */
-function restartOf(
-  { object }: UsingResource,
-  workload: Workload,
-): Pick<Row, "restart" | "restartsAt"> {
-  const spec = isObject(object.spec) ? object.spec["rolloutRestart"] : undefined;
-  const references = rolloutRestart.safeParse(spec).data ?? [];
+export function restartOf(spec: unknown, workload: Workload): RestartFacts {
+  const written = isObject(spec) ? spec["rolloutRestart"] : undefined;
+  const references = rolloutRestart.safeParse(written).data ?? [];
   const isNamed = references.some((reference) => refersTo(reference, workload));
   if (!isNamed) return { restart: workload.isAuto ? "auto" : "none" };
   const opensAt = nextOpening(restartWindows(references, workload), systemClock.now());
@@ -76,7 +76,7 @@ export function usageRows(usage: Usage): Row[] {
       return users.map((workload) => ({
         ...facts,
         workload: idOf(workload),
-        ...restartOf(resource, workload),
+        ...restartOf(resource.object.spec, workload),
       }));
     });
   });

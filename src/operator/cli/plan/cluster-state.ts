@@ -1,0 +1,51 @@
+import type { NamespaceFacts } from "../../connection/namespace-facts.ts";
+import type { Freeze } from "../../sync/freeze.ts";
+import type { Usage } from "../usage/read-usage.ts";
+import type { KnownNamespaces } from "./check-resources.ts";
+import type { Plan, PlannedConnection } from "./planned-resource.ts";
+
+/** A namespace of a cluster, as far as the user may read it. */
+export interface NamespaceState {
+  /** `undefined` if there is none, or if the user may not read it. */
+  readonly facts: NamespaceFacts | undefined;
+  /** `undefined` if the user may not list its resources. */
+  readonly usage: Usage | undefined;
+}
+
+/** The part of a cluster that concerns a plan, as far as the user may read it. */
+export interface ClusterState {
+  /** Connections by key. */
+  readonly connections: ReadonlyMap<string, PlannedConnection>;
+  /** Keys of connections that the user may not read. */
+  readonly unreadable: ReadonlySet<string>;
+  readonly namespaces: ReadonlyMap<string, NamespaceState>;
+  /** The freeze of all or some namespaces; `unknown` if the user may not read it. */
+  readonly freeze: Freeze | "unknown" | undefined;
+  /** Texts about what the user may not read. */
+  readonly notChecked: readonly string[];
+}
+
+/** Returns a plan with the connections of the cluster that the files lack. */
+export const withConnections = (
+  plan: Plan,
+  { connections, unreadable }: Pick<ClusterState, "connections" | "unreadable">,
+): Plan => {
+  const added = [...connections].filter(([key]) => !plan.declared.has(key));
+  return {
+    ...plan,
+    declared: new Set([...plan.declared, ...unreadable, ...added.map(([key]) => key)]),
+    connections: [...plan.connections, ...added.map(([, connection]) => connection)],
+  };
+};
+
+/** Returns the labels of namespaces of the files and, if they lack it, of the cluster. */
+export const withNamespaces = (
+  known: KnownNamespaces,
+  { namespaces }: Pick<ClusterState, "namespaces">,
+): KnownNamespaces =>
+  new Map([
+    ...[...namespaces].flatMap(([name, { facts }]) =>
+      facts === undefined ? [] : [[name, facts.labels] as const],
+    ),
+    ...known,
+  ]);

@@ -1,0 +1,137 @@
+import { connectionKey, type ConnectionRef } from "../../api/connection-key.ts";
+import { clusterConnectionSpec } from "../../api/cluster-vault-connection.ts";
+import { connectionKinds } from "../../api/kinds.ts";
+import { FREEZE_CONFIG_MAP } from "../../api/names.ts";
+import { connectionSpec } from "../../api/vault-connection.ts";
+import { freezeIn, namespaceFacts } from "../../connection/namespace-facts.ts";
+import { ifFound, isKubeError } from "../../kube/kube-error.ts";
+import { CONFIG_MAPS, NAMESPACES } from "../../kube/resource.ts";
+import type { Freeze } from "../../sync/freeze.ts";
+import type { Cluster } from "../cluster.ts";
+import { parsedResource } from "../read-resource.ts";
+import { readUsage } from "../usage/read-usage.ts";
+import type { ClusterState, NamespaceState } from "./cluster-state.ts";
+import { kindOf } from "./existing-resource.ts";
+import {
+  connectionOf,
+  keyOfReference,
+  type Plan,
+  type PlannedConnection,
+} from "./planned-resource.ts";
+
+type Api = Cluster["api"];
+type Referring = Plan["resources"][number] | Plan["pushes"][number];
+
+/** Returns what a request reads; `denied` if the user may not send it. @throws KubeError */
+async function ifAllowed<T>(request: Promise<T>): Promise<T | "denied"> {
+  try {
+    return await request;
+  } catch (error) {
+    if (isKubeError(error, "Forbidden")) return "denied";
+    throw error;
+  }
+}
+
+/** Returns the connection that a resource refers to, if there is one and its spec is valid. */
+async function readConnection(
+  api: Api,
+  { manifest }: Referring,
+  { kind, name }: ConnectionRef,
+  signal: AbortSignal,
+): Promise<PlannedConnection | "denied" | undefined> {
+  const { namespaced } = connectionKinds[kind];
+  const ref = { name, ...(namespaced && { namespace: manifest.namespace }) };
+  const object = await ifAllowed(ifFound(api.get(connectionKinds[kind], ref, signal)));
+  if (object === undefined || object === "denied") return object;
+  const schema = kind === "VaultConnection" ? connectionSpec : clusterConnectionSpec;
+  const { data: spec } = schema.safeParse(object["spec"]);
+  return spec && { kind, manifest: { ...manifest, kind, name }, spec };
+}
+
+/** Reads what the user may see of a namespace, and the notes about the rest. */
+async function readNamespace(
+  api: Api,
+  name: string,
+  signal: AbortSignal,
+): Promise<{ readonly state: NamespaceState; readonly notes: readonly string[] }> {
+  const [namespace, usage] = await Promise.all([
+    ifAllowed(ifFound(api.getMetadata(NAMESPACES, { name }, signal))),
+    ifAllowed(readUsage({ api, namespace: name }, signal)),
+  ]);
+  const facts =
+    namespace === "denied" || namespace === undefined ? undefined : namespaceFacts(namespace);
+  if (usage === "denied") {
+    const note = `the resources in namespace ${name} are not compared with the cluster: you may not list its VaultSecrets and VaultFiles`;
+    return { state: { facts, usage: undefined }, notes: [note] };
+  }
+  const unseen = `restarts in namespace ${name} are not all shown: you may not list ${usage.unseen.join(", ")}`;
+  return { state: { facts, usage }, notes: usage.unseen.length > 0 ? [unseen] : [] };
+}
+
+/** Reads the freeze of all or some namespaces as the operator does. */
+async function readFreeze(
+  api: Api,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Freeze | undefined> {
+  const fieldSelector = `metadata.name=${FREEZE_CONFIG_MAP}`;
+  const options = { namespace, fieldSelector, paged: true, managedFields: true };
+  for await (const { items } of api.list(CONFIG_MAPS, options, signal)) {
+    const [object] = items;
+    if (object !== undefined) return freezeIn(object);
+  }
+  return undefined;
+}
+
+/** Returns what refers to a connection: the files, and the resources that they replace. */
+function references(
+  { resources, pushes }: Plan,
+  namespaces: ClusterState["namespaces"],
+): Map<string, { readonly one: Referring; readonly ref: ConnectionRef }> {
+  const found = new Map<string, { readonly one: Referring; readonly ref: ConnectionRef }>();
+  for (const one of [...resources, ...pushes])
+    found.set(keyOfReference(one), { one, ref: connectionOf(one) });
+  for (const one of resources) {
+    const { kind, name, namespace } = one.manifest;
+    const object = namespaces
+      .get(namespace)
+      ?.usage?.resources.find((live) => live.kind === kind && live.name === name)?.object;
+    if (object === undefined) continue;
+    const ref = parsedResource({ kind: kindOf(one.manifest), name }, object).connection;
+    found.set(connectionKey(ref, namespace), { one, ref });
+  }
+  return found;
+}
+
+/**
+ * Reads what a cluster has of the resources of a plan, and around them: metadata, specs and
+ * statuses, no Secret and no value. What the user may not read is noted. @throws KubeError
+ */
+export async function readCluster(
+  { api }: Pick<Cluster, "api">,
+  plan: Plan,
+  operatorNamespace: string,
+  signal: AbortSignal,
+): Promise<ClusterState> {
+  const names = new Set([...plan.resources, ...plan.pushes].map((one) => one.manifest.namespace));
+  const read = await Promise.all(
+    [...names].map(async (name) => [name, await readNamespace(api, name, signal)] as const),
+  );
+  const namespaces = new Map(read.map(([name, { state }]) => [name, state]));
+  const notChecked = read.flatMap(([, { notes }]) => notes);
+  const connections = new Map<string, PlannedConnection>();
+  const unreadable = new Set<string>();
+  for (const [key, { one, ref }] of references(plan, namespaces)) {
+    const connection = await readConnection(api, one, ref, signal);
+    if (connection === "denied") unreadable.add(key);
+    else if (connection !== undefined) connections.set(key, connection);
+  }
+  const freeze = await ifAllowed(readFreeze(api, operatorNamespace, signal));
+  return {
+    connections,
+    unreadable,
+    namespaces,
+    freeze: freeze === "denied" ? "unknown" : freeze,
+    notChecked,
+  };
+}
