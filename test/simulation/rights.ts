@@ -50,14 +50,13 @@ export class Rights {
 
   /**
    * Reports whether the operator may not have been able to watch a namespace during the last
-   * `withinMs`.
+   * `withinMs` before `at`.
    */
-  wasUnwatched(namespace: string, withinMs: number): boolean {
+  wasUnwatched(namespace: string, withinMs: number, at = this.#clock.monotonic()): boolean {
     const { namespaces, namespacesFile } = this.#replicas.config;
     if (namespaces === undefined && namespacesFile === undefined) return false;
     return (
-      !this.isServed(namespace) ||
-      this.#clock.monotonic() - (this.#changedAt.get(namespace) ?? -Infinity) < withinMs
+      !this.isServed(namespace) || at - (this.#changedAt.get(namespace) ?? -Infinity) < withinMs
     );
   }
 

@@ -210,14 +210,13 @@ export class World {
 
   /**
    * Time in milliseconds for which watches of a namespace may have shown nothing, because they are
-   * silent or cannot be opened.
+   * silent or cannot be opened: to a replica that has seen nothing since `at`.
    */
-  watchDelayMs(namespace?: string): number {
-    const now = this.clock.monotonic();
-    if (namespace !== undefined && this.rights.wasUnwatched(namespace, RECONNECT_MS))
+  watchDelayMs(namespace?: string, at = this.clock.monotonic()): number {
+    if (namespace !== undefined && this.rights.wasUnwatched(namespace, RECONNECT_MS, at))
       return Infinity;
-    if (this.faults.api.size > 0 || now - this.faults.apiEndedAt < RECONNECT_MS) return Infinity;
-    return this.hasSilentWatches ? SILENCE_MS : 0;
+    if (this.faults.api.size > 0 || at - this.faults.apiEndedAt < RECONNECT_MS) return Infinity;
+    return at - this.#silencedAt < SILENCE_MS ? SILENCE_MS : 0;
   }
 
   /**

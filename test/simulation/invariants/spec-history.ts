@@ -147,15 +147,17 @@ export class SpecHistory {
    */
   knownTo(user: string): KnownSpecs {
     const world = this.#world;
-    const known = (world.replicas.suspendedAt(user, LAG_MS) ?? world.clock.monotonic()) - LAG_MS;
+    const seenAt = world.replicas.suspendedAt(user, LAG_MS) ?? world.clock.monotonic();
+    const known = seenAt - LAG_MS;
     const recent = (namespace: string | undefined, owner: string): object[] => {
-      const until = known - world.watchDelayMs(namespace);
+      const until = known - world.watchDelayMs(namespace, seenAt);
       return this.#of(namespace, owner).flatMap(({ spec, endedAt }) =>
         endedAt >= until ? [spec] : [],
       );
     };
     return {
-      isSettled: (namespace) => this.#lastChange(namespace) < known - world.watchDelayMs(namespace),
+      isSettled: (namespace) =>
+        this.#lastChange(namespace) < known - world.watchDelayMs(namespace, seenAt),
       recent: (namespace, owner) => recent(namespace, owner) as Spec[],
       since: (namespace, owner, at) =>
         this.#of(namespace, owner).flatMap(({ spec, endedAt }) =>
