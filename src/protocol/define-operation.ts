@@ -19,6 +19,7 @@ export type OperationTag =
   | "Shared secrets"
   | "Teams"
   | "Files"
+  | "Trash"
   | "Web application";
 
 /** The schema that a server with these limits parses the JSON body with. */
@@ -60,6 +61,8 @@ type AuditField =
   | "expiration_hours"
   | "allowed_networks"
   | "lifetime_hours"
+  | "new_name"
+  | "name"
   | "id";
 
 export interface AuditRule {

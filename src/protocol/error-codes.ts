@@ -95,6 +95,11 @@ export const errorCodes = {
     meaning: "The caller has no file of this name.",
     remedy: "List the files.",
   },
+  trash_entry_not_found: {
+    status: 404,
+    meaning: "The caller's trash has no entry with this id.",
+    remedy: "List the trash: the entry may have been restored, or removed at its end.",
+  },
   team_not_found: {
     status: 404,
     meaning: "The team does not exist, or the caller is not a member.",
@@ -135,6 +140,11 @@ export const errorCodes = {
     meaning:
       "A recipient or member has no account or is not logged in, and the request has `invite: false`; nothing was changed.",
     remedy: "Check the addresses in `details`, then send the request without `invite`.",
+  },
+  name_taken: {
+    status: 409,
+    meaning: "The caller has another secret or file of the wanted name; nothing was changed.",
+    remedy: "Choose another name.",
   },
   last_version: {
     status: 409,

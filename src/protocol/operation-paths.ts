@@ -18,6 +18,7 @@ export const operationPath = {
   version_expose: "/v1/user/secret/version_expose",
   version_delete: "/v1/user/secret/version_delete",
   update_key_metadata: "/v1/user/secret/update_key_metadata",
+  rename: "/v1/user/secret/rename",
   delete: "/v1/user/secret/delete",
   expose_link: "/v1/user/secret/expose_link",
   protect_link: "/v1/user/secret/protect_link",
@@ -41,6 +42,10 @@ export const operationPath = {
   download_file: "/v1/user/download_file",
   delete_file: "/v1/user/delete_file",
   delete_all_files: "/v1/user/delete_all_files",
+  trash_list: "/v1/user/trash/list",
+  trash_restore: "/v1/user/trash/restore",
+  trash_delete: "/v1/user/trash/delete",
+  trash_empty: "/v1/user/trash/empty",
 } as const;
 
 export type Operation = keyof typeof operationPath;

@@ -22,6 +22,7 @@ import {
   expose,
   listNoDup,
   protect,
+  rename,
   updateKeyMetadata,
   versionDelete,
   versionExpose,
@@ -49,6 +50,8 @@ import {
   teamRemoveMembers,
 } from "./operations/teams.ts";
 
+import { trashDelete, trashEmpty, trashList, trashRestore } from "./operations/trash.ts";
+
 /** Every operation of the vault, in the order of its documentation. */
 export const operations = {
   generate_access_token: generateAccessToken,
@@ -64,6 +67,7 @@ export const operations = {
   version_expose: versionExpose,
   version_delete: versionDelete,
   update_key_metadata: updateKeyMetadata,
+  rename,
   delete: deleteSecrets,
   expose_link: exposeLink,
   protect_link: protectLink,
@@ -87,6 +91,10 @@ export const operations = {
   download_file: downloadFile,
   delete_file: deleteFile,
   delete_all_files: deleteAllFiles,
+  trash_list: trashList,
+  trash_restore: trashRestore,
+  trash_delete: trashDelete,
+  trash_empty: trashEmpty,
 } satisfies { readonly [Name in Operation]: OperationDefinition & { readonly name: Name } };
 
 type Definitions = typeof operations;

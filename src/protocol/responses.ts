@@ -215,6 +215,40 @@ export const fileRecord = fileVersionRecord.extend({
 
 export type FileRecord = Readonly<z.infer<typeof fileRecord>>;
 
+const trashKind = z.enum(["secret", "file"]);
+
+/** A deleted secret or file in the trash; missing from a response when the server keeps none. */
+export const trashedRecord = z.object({
+  id: z.string().meta({ description: "Identifies the entry in `trash_restore`." }),
+  name: z.string(),
+});
+
+export type TrashedRecord = Readonly<z.infer<typeof trashedRecord>>;
+
+/** One entry of the trash. */
+export const trashEntry = trashedRecord.extend({
+  kind: trashKind,
+  version: z.int().min(0).meta({ description: "Latest version; 0 without any." }),
+  size: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ description: "Bytes of the latest version of a file; missing for a secret." }),
+  deleted_at: timestamp,
+  ends_at: timestamp.meta({ description: "Permanent removal." }),
+});
+
+export type TrashEntryRecord = Readonly<z.infer<typeof trashEntry>>;
+
+/** An entry that was restored. */
+export const restoredRecord = trashedRecord.extend({
+  kind: trashKind,
+  version: count.meta({ description: "Latest version." }),
+  shared: z.boolean().meta({ description: "A secret that is shared again; false for a file." }),
+});
+
+export type RestoredRecord = Readonly<z.infer<typeof restoredRecord>>;
+
 /** Body of every error response. */
 export const errorResponse = z.object({
   error: z.object({

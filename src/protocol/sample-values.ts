@@ -70,6 +70,7 @@ export const sample = {
   },
   upload: { filename: "hello.txt", ...uploaded },
   file: { filename: "hello.txt", ...fileVersion, versions: [fileVersion] },
+  trashed: { id: "0b5c1d4e-6a72-4f0f-9c39-2d1a8e7b5f60", name: key_name },
   confirmation: "Hh5Wd0pQm2Xr7Yc9Ez4Tb6Nv1Lk3Js8Fg-aUiOqPeRt",
   session: { email, csrf_token: "Qm3kV8sYw1Zr5Tn9Lb2Xc7Hd4Jf6Gp0Ou-eIaRtKvBy" },
 } as const;

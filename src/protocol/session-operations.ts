@@ -56,12 +56,15 @@ const sessionOperation = defineOperation({
     session: session.nullable(),
     sign_up: signUpMode,
     email_delivery: emailDelivery.optional(),
+    trash_days: z.int().min(0).optional().meta({
+      description: "Days for which deleted secrets and files can be restored; 0 for none.",
+    }),
   }),
   errors: ["csrf_failed"],
   audit: { intent: "never", fields: [] },
   example: {
     request: {},
-    response: { session: sample.session, sign_up: "open", email_delivery: "smtp" },
+    response: { session: sample.session, sign_up: "open", email_delivery: "smtp", trash_days: 30 },
   },
 });
 

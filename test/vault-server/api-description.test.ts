@@ -20,7 +20,7 @@ let bob: VaultClient;
 let document: OpenApiDocument;
 let compile: (schema: object) => Matcher;
 beforeAll(async () => {
-  vault = await TestVault.start();
+  vault = await TestVault.start({ trashDays: 30 });
   ann = await vault.client("ann@example.com");
   bob = await vault.client("bob@example.com");
   document = (await get("/v1/openapi.json")).json();
@@ -199,14 +199,28 @@ test("successful and error responses of each operation match the document", asyn
   await call(bob, "team_leave", { group_id: "t" });
   await call(bob, "team_leave", { group_id: "t" }, 404);
   await call(ann, "team_delete", { group_id: "t" });
-  await call(ann, "delete", { key_name: ["a"] });
+  await call(ann, "rename", { key_name: "a", new_name: "b" });
+  await call(ann, "rename", { key_name: "a", new_name: "b" }, 404);
+  await call(ann, "protect", { key_name: "a", key_value: "x" });
+  await call(ann, "rename", { key_name: "a", new_name: "b" }, 409);
+  const removed = (await call(ann, "delete", { key_name: ["a", "b"] })).json().trash;
+  const [a, b] = removed.map(({ id }: { id: string }) => id);
 
   check("protect_file", await ann.upload([{ filename: "f", bytes: Buffer.from("one") }]));
   check("protect_file", await ann.upload([], { countoffiles: "0" }), 400);
   await call(ann, "list_file");
   await call(ann, "download_file", { filename: "f" });
   await call(ann, "delete_file", { filename: "f", version: 1 });
+  const { trash } = (await call(ann, "delete_file", { filename: "f" })).json();
   await call(ann, "delete_all_files");
+  await call(ann, "trash_list");
+  await call(ann, "trash_restore", { id: [a, trash[0].id] });
+  await call(ann, "trash_restore", { id: a }, 404);
+  await call(ann, "trash_restore", { id: b, name: "a" }, 409);
+  await call(ann, "trash_restore", { id: [a, b], name: "c" }, 400);
+  await call(ann, "trash_delete", { id: b });
+  await call(ann, "trash_delete", { id: b }, 404);
+  await call(ann, "trash_empty");
   for (const operation of ["list_file", "team_list", "list_no_dup"] as const) {
     check(operation, await ann.call(operation, {}, { "if-none-match": "*" }), 304);
     check(operation, await ann.call(operation, {}, { authorization: "x" }), 401);

@@ -63,6 +63,8 @@ const cases: Record<
     | "refresh_token"
     | "token_revoke"
     | "protect_file"
+    | "trash_restore"
+    | "trash_delete"
   >,
   Case
 > = {
@@ -86,6 +88,11 @@ const cases: Record<
   update_key_metadata: {
     body: { ...named, key_version: 1, metadata: { description: "hidden" } },
     about: { ...named, key_version: 1 },
+    before: protectIt,
+    result: own,
+  },
+  rename: {
+    ...given({ ...named, new_name: "b" }),
     before: protectIt,
     result: own,
   },
@@ -134,6 +141,8 @@ const cases: Record<
   download_file: { ...given({ filename: "f", version: 1 }), before: uploadIt },
   delete_file: { ...given({ filename: "f" }), before: uploadIt },
   delete_all_files: { before: uploadIt },
+  trash_list: {},
+  trash_empty: {},
 };
 
 describe("operations are logged with their subject, their user and their outcome", () => {

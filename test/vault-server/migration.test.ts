@@ -16,9 +16,17 @@ import { backedUpTables, omittedTables } from "../../src/vault/server/store/tabl
  */
 const VERSION = 8;
 const [ANN, BOB, CID] = ["ann@example.com", "bob@example.com", "cid@example.com"];
+/** Tables that were added since. */
+const added = [
+  "identities",
+  "secret_consumers",
+  "file_consumers",
+  "trashed_secrets",
+  "trashed_files",
+];
 /** Tables that the earlier release had. */
 const tables = [...backedUpTables.map(({ name }) => name), ...omittedTables].filter(
-  (name) => !["identities", "secret_consumers", "file_consumers"].includes(name),
+  (name) => !added.includes(name),
 );
 
 let data: VaultData;

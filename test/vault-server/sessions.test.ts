@@ -59,6 +59,7 @@ describe("sessions of the web application", () => {
       session: null,
       sign_up: "invited",
       email_delivery: "files",
+      trash_days: 0,
     });
   });
 
@@ -68,6 +69,7 @@ describe("sessions of the web application", () => {
       session: { email: "ann@example.com", csrf_token: session.csrf },
       sign_up: "invited",
       email_delivery: "files",
+      trash_days: 0,
     };
     expect(await sessionOf({ cookie: `theme=dark; ${session.cookie}; other=1` })).toEqual(known);
     for (const cookie of [
@@ -81,6 +83,7 @@ describe("sessions of the web application", () => {
         session: null,
         sign_up: "invited",
         email_delivery: "files",
+        trash_days: 0,
       });
     }
   });
@@ -214,6 +217,7 @@ describe("sessions of the web application", () => {
       session: null,
       sign_up: "invited",
       email_delivery: "files",
+      trash_days: 0,
     });
   });
 
@@ -274,6 +278,7 @@ describe("sessions of the web application", () => {
       session: null,
       sign_up: "invited",
       email_delivery: "files",
+      trash_days: 0,
     });
   });
 

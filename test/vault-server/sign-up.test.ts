@@ -72,6 +72,7 @@ describe.each<[string, SignUpPolicy | undefined, readonly string[], number]>([
       session: null,
       sign_up: policy?.mode ?? "invited",
       email_delivery: "files",
+      trash_days: 0,
     });
   });
 });

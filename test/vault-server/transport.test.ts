@@ -326,6 +326,7 @@ describe("transport", () => {
       "protect_link",
       "share_list",
       "team_list",
+      "trash_list",
       "version_list",
       "version_list_for_link",
     ]);

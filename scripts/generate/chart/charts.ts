@@ -56,6 +56,7 @@ const quotaNames = Object.keys(defaultQuotas).join("|");
 const vaultFlagRules: FlagRules = {
   keepVersions: { minimum: 1, maximum: 999_999_999 },
   maxTokenHours: { minimum: 1, maximum: 999_999_999 },
+  trashDays: { minimum: 0, maximum: 9_999 },
   lowSpace: { minimum: 0, maximum: 999_999_999_999_999 },
   quotas: listOf({ pattern: `^(${quotaNames})=[0-9]{1,15}$` }),
   identityIssuers: listOf({ pattern: "^[^=,\\s]+=[^,\\s]+$" }),

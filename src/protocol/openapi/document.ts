@@ -44,6 +44,8 @@ const tagDescriptions: Readonly<Record<Exclude<OperationTag, "Web application">,
     "Once a secret is shared, its recipients and its creator read and change it through the _link operations. share, unshare and share_list are the creator's.",
   Teams: "A share with a team applies to its members at the time of a request.",
   Files: "The caller's own files, each with versions. A token's scope does not limit them.",
+  Trash:
+    "The caller's deleted secrets and files can be restored for some days. Other servers need not have these operations.",
 };
 
 function mebibytes(bytes: number): string {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineOperation, octetStream } from "../define-operation.ts";
-import { uploadedFile, fileRecord } from "../responses.ts";
+import { uploadedFile, fileRecord, trashedRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
 import { callerRequest, fileRequest } from "../schemas/request-fields.ts";
 
@@ -89,11 +89,13 @@ export const deleteFile = defineOperation({
   tag: "Files",
   summary: "Delete a file or one version of it",
   description:
-    "Without a version, deletes all versions. Deleting the only version deletes the file.",
+    "Without a version, deletes all versions. Deleting the only version deletes the file. A server with a trash keeps a deleted " +
+    "file there for `trash_restore`; a version that is deleted alone is removed permanently.",
   authentication: "access-token",
   request: fileRequest,
   response: z.object({
     deleted: z.object({ filename: z.string(), versions: z.array(z.int().min(1)) }),
+    trash: z.array(trashedRecord).optional(),
   }),
   freesSpace: true,
   errors: ["file_not_found", "version_not_found"],
@@ -109,7 +111,8 @@ export const deleteAllFiles = defineOperation({
   path: "/v1/user/delete_all_files",
   tag: "Files",
   summary: "Delete all files",
-  description: "Deletes every file of the caller with all its versions.",
+  description:
+    "Deletes every file of the caller with all its versions. A server with a trash keeps them there.",
   authentication: "access-token",
   request: callerRequest,
   response: z.object({

@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { defineOperation } from "../define-operation.ts";
 import { metadataObject, standardMetadataFields, isStandardName } from "../metadata.ts";
-import { consumerRecord, secretRecord, exposedSecret, versionRecord } from "../responses.ts";
+import {
+  consumerRecord,
+  secretRecord,
+  exposedSecret,
+  trashedRecord,
+  versionRecord,
+} from "../responses.ts";
 import { sample } from "../sample-values.ts";
 import {
   secretRequest,
@@ -300,25 +306,60 @@ export const updateKeyMetadata = defineOperation({
   },
 });
 
+export const rename = defineOperation({
+  name: "rename",
+  path: "/v1/user/secret/rename",
+  tag: "Secrets",
+  summary: "Rename a secret",
+  description:
+    "Gives a secret another name, in one step, with its versions, their numbers, metadata, removal time and shares. Under the former " +
+    "name it is gone, also for recipients. Only the creator may do it.",
+  authentication: "access-token",
+  request: (limits) =>
+    secretRequest(limits).extend({
+      new_name: nameSchema(limits.nameCharacters),
+      expected_version: expectedVersion,
+    }),
+  response: z.object({ secret: secretRecord }),
+  addsData: true,
+  errors: [
+    "secret_not_found",
+    "name_taken",
+    "version_changed",
+    "out_of_scope",
+    "forbidden",
+    "quota_exceeded",
+  ],
+  audit: { intent: "authenticated", fields: ["key_name", "new_name"] },
+  example: {
+    request: { ...sample.secret, new_name: "prod/shop-db" },
+    response: { secret: { ...sample.record, key_name: "prod/shop-db" } },
+  },
+});
+
 export const deleteSecrets = defineOperation({
   name: "delete",
   path: "/v1/user/secret/delete",
   tag: "Secrets",
   summary: "Delete secrets with all versions",
   description:
-    "Deletes all of the named secrets or none, also for every recipient. Only the creator may do it.",
+    "Deletes all of the named secrets or none, also for every recipient. Only the creator may do it. A server with a trash keeps " +
+    "them there for `trash_restore`; they count for the quotas until they are removed from it.",
   authentication: "access-token",
   request: ({ nameCharacters, entriesPerRequest }) =>
     z.object({
       email: callerEmail,
       key_name: oneOrMore(nameSchema(nameCharacters), entriesPerRequest),
     }),
-  response: z.object({ deleted: z.array(z.string()) }),
+  response: z.object({
+    deleted: z.array(z.string()),
+    trash: z.array(trashedRecord).optional(),
+  }),
   freesSpace: true,
   errors: ["secret_not_found", "out_of_scope", "forbidden"],
   audit: { intent: "authenticated", fields: ["key_name"] },
   example: {
     request: { email: sample.email, key_name: [sample.secret.key_name] },
-    response: { deleted: [sample.secret.key_name] },
+    response: { deleted: [sample.secret.key_name], trash: [sample.trashed] },
   },
 });

@@ -34,6 +34,23 @@ export function quotasOption(): Option {
 }
 
 /** @throws InvalidArgumentError */
+function parseDays(text: string): number {
+  if (/^[0-9]{1,4}$/u.test(text)) return Number(text);
+  throw new InvalidArgumentError("expected a number of days from 0 to 9999");
+}
+
+/** Returns the option `--trash-days`. */
+export function trashDaysOption(): Option {
+  return new Option(
+    "--trash-days <days>",
+    "days for which deleted secrets and files can be restored; 0 deletes them immediately",
+  )
+    .env("VAULTSYNC_VAULT_TRASH_DAYS")
+    .argParser(parseDays)
+    .default(30);
+}
+
+/** @throws InvalidArgumentError */
 function parseVersions(text: string): number {
   if (/^[1-9][0-9]{0,8}$/u.test(text)) return Number(text);
   throw new InvalidArgumentError("expected a number of at least 1");

@@ -33,6 +33,7 @@ export interface VaultServeFlags
   readonly scopeAttributesBy: "writer" | "creator";
   readonly maxTokenHours?: number;
   readonly keepVersions?: number;
+  readonly trashDays: number;
   readonly quotas?: Quotas;
   readonly lowSpace: number;
   readonly tlsCertFile?: string;
@@ -110,12 +111,14 @@ async function tlsOptions({
 function limitOptions({
   maxTokenHours,
   keepVersions,
+  trashDays,
   quotas,
   lowSpace,
 }: VaultServeFlags): Partial<VaultServerOptions> {
   return {
     ...(maxTokenHours !== undefined && { maxTokenHours }),
     ...(keepVersions !== undefined && { keepVersions }),
+    trashDays,
     ...(quotas && { limits: { quotas } }),
     ...(lowSpace > 0 && { lowSpace: { bytes: lowSpace } }),
   };

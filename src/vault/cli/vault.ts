@@ -7,7 +7,7 @@ import { addIdentityCommands } from "./identity-commands.ts";
 import { addIdentityOptions } from "./identity-options.ts";
 import { addMailOptions } from "./mail-options.ts";
 import { addMasterKeyOptions } from "./master-key-options.ts";
-import { keepVersionsOption, quotasOption } from "./quota-option.ts";
+import { keepVersionsOption, quotasOption, trashDaysOption } from "./quota-option.ts";
 import type { VaultServeFlags } from "./serve.ts";
 import { addUserCommands } from "./user-commands.ts";
 import { addWebAppOptions } from "./web-app-options.ts";
@@ -64,6 +64,7 @@ function addPolicyOptions(command: Command): void {
     )
     .addOption(quotasOption())
     .addOption(keepVersionsOption())
+    .addOption(trashDaysOption())
     .addOption(lowSpaceOption())
     .addOption(
       new Option("--max-token-hours <hours>", "maximum lifetime of an access token (default: none)")

@@ -56,6 +56,8 @@ interface Policies {
   readonly maxTokenHours: number | undefined;
   /** Number of versions of a secret that are kept; `undefined` for all. */
   readonly keepVersions: number | undefined;
+  /** Days for which deleted secrets and files can be restored; 0 for none. */
+  readonly trashDays: number;
   readonly signUp: SignUpPolicy;
 }
 

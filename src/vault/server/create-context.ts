@@ -118,6 +118,7 @@ export function createContext(
     scopeAttributesBy: options.scopeAttributesBy ?? "writer",
     maxTokenHours: options.maxTokenHours,
     keepVersions: options.keepVersions,
+    trashDays: options.trashDays ?? 0,
     signUp,
     emailDelivery: opened.mailDirectory === undefined ? "smtp" : "files",
     hashing: createHashingLimiter(limits),

@@ -176,6 +176,9 @@ export const errors = {
   /** Also sent for other users' files: file names are per user. */
   fileNotFound: () => serviceError("file_not_found", "no such file"),
   fileVersionNotFound: () => serviceError("version_not_found", "the file has no such version"),
+  /** Also sent for other users' entries. */
+  trashEntryNotFound: () =>
+    serviceError("trash_entry_not_found", "no such entry in your trash; it may have ended"),
   /** Also sent for teams that the caller does not belong to. */
   teamNotFound: () => serviceError("team_not_found", "no such team among yours"),
   // token_not_found
@@ -233,6 +236,8 @@ export const errors = {
         ],
       },
     ),
+  nameTaken: () =>
+    serviceError("name_taken", "you have another secret or file of this name: choose another name"),
   lastVersion: () =>
     serviceError("last_version", "this is the only version; delete the secret instead"),
   teamExists: () =>
@@ -248,6 +253,11 @@ export const errors = {
     serviceError(
       "too_large",
       `the metadata of the version would be larger than ${maxBytes} bytes of JSON`,
+    ),
+  secretTooLargeToRename: (maxVersions: number, maxBytes: number) =>
+    serviceError(
+      "too_large",
+      `the secret has more than ${maxVersions} versions and shares or ${maxBytes} bytes, too many for another name`,
     ),
   fileTooLarge: (maxBytes: number) =>
     serviceError("too_large", `a file is larger than ${maxBytes} bytes`),

@@ -25,6 +25,7 @@ import { acceptProxyProtocol } from "./http/proxy-protocol.ts";
 import { reportUntrustedProxies } from "./http/untrusted-proxies.ts";
 import { apiDescriptionRoutes, healthRoutes } from "./routes/server.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
+import { trashRoutes } from "./routes/trash.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { linkRoutes, secretRoutes } from "./routes/secrets.ts";
 import { sharingRoutes } from "./routes/sharing.ts";
@@ -338,6 +339,7 @@ export async function createHttpServer(
   sharingRoutes(app, context, asked);
   teamRoutes(app, context, asked);
   fileRoutes(app, context);
+  trashRoutes(app, context);
   sessionRoutes(app, context);
   apiDescriptionRoutes(app, context);
   await staticFileRoutes(app, context, options.webDirectory);

@@ -15,6 +15,8 @@ export interface Quotas {
   /** Shares of an account's secrets with users and teams, and shares of one secret. */
   readonly grants: number;
   readonly secret_grants: number;
+  /** Entries in the trash of an account; the oldest ones are removed when there are more. */
+  readonly trash: number;
   /** Senders that one user has blocked. */
   readonly blocked_senders: number;
   /** Members of one team. */
@@ -43,6 +45,7 @@ export const defaultQuotas: Quotas = {
   teams: 100,
   grants: 10_000,
   secret_grants: 1_000,
+  trash: 5_000,
   blocked_senders: 1_000,
   members: 1_000,
   uploads: 20,
@@ -61,6 +64,7 @@ export const quotaTexts: Readonly<Record<QuotaName, string>> = {
   teams: "teams of an account",
   grants: "shares of an account's secrets",
   secret_grants: "shares of a secret",
+  trash: "entries in the trash of an account",
   blocked_senders: "blocked senders of a user",
   members: "members of a team",
   uploads: "simultaneous uploads of an account",

@@ -16,6 +16,8 @@ const BATCH_SIZE = 200;
 /** Values, of up to 1 MiB, and chunks of files, of 256 KiB, that one transaction overwrites. */
 const VALUES_PER_BATCH = 4;
 const CHUNKS_PER_BATCH = 8;
+/** Entries of the trash that one transaction ends: each file may erase some megabytes. */
+const TRASH_PER_BATCH = 10;
 const HOUR_MS = 3_600_000;
 /** Age in ms of the last read of a consumer to forget. */
 const CONSUMER_MAX_AGE_MS = 90 * 24 * HOUR_MS;
@@ -62,8 +64,22 @@ async function removeDue(
   return { removed, more: due.length === BATCH_SIZE };
 }
 
+/**
+ * Removes some of the entries of the trash that have ended; returns whether there are more. Secrets
+ * are retired: their versions and grants follow in small transactions.
+ */
+async function endTrash({ trash, secrets, files }: Transaction, now: number): Promise<boolean> {
+  const ended = await trash.ended(now, TRASH_PER_BATCH);
+  for (const { kind, id } of ended) {
+    if (kind === "secret") await secrets.retire(id);
+    else await files.remove(id);
+  }
+  return ended.length === TRASH_PER_BATCH;
+}
+
 async function sweepSecretsAndFiles(context: VaultContext, now: number): Promise<void> {
   const staleBefore = now - STAGED_MAX_AGE_MS;
+  await repeat(context, (transaction) => endTrash(transaction, now));
   await repeat(context, async (transaction) => {
     const { removed, more } = await removeDue(transaction, now);
     context.metrics.removed.inc(removed);

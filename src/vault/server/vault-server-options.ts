@@ -38,6 +38,8 @@ export interface VaultServerOptions extends HttpServerOptions {
   readonly maxTokenHours?: number;
   /** Number of versions of a secret that are kept, at least 1; all by default. */
   readonly keepVersions?: number;
+  /** Days for which deleted secrets and files can be restored; 0, the default, for none. */
+  readonly trashDays?: number;
   /** Addresses that may sign up; by default those that a secret or a team is shared with. */
   readonly signUp?: SignUpPolicy;
   /** Issuers of workloads' tokens; none by default. */

@@ -143,10 +143,23 @@ function versionsOf(files: unknown): AuditFields | undefined {
   return versions.every(Number.isSafeInteger) ? { versions } : undefined;
 }
 
+/** Returns the names of entries of the trash: a request has only their ids. */
+function entriesIn(value: unknown): AuditFields | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const names = value.map((entry: unknown) =>
+    isObject(entry) && typeof entry["id"] === "string" ? entry["name"] : undefined,
+  );
+  return names.every((name) => typeof name === "string") ? inFull({ names }).about : undefined;
+}
+
 /** Describes a response by the version and the owner that it names. */
 export function resultOf(response: unknown): AuditFields {
   if (!isObject(response)) return {};
   const result =
-    versionIn(response["secret"]) ?? versionIn(response) ?? versionsOf(response["files"]);
+    versionIn(response["secret"]) ??
+    versionIn(response) ??
+    versionsOf(response["files"]) ??
+    entriesIn(response["restored"]) ??
+    entriesIn(response["deleted"]);
   return result ? { result } : {};
 }

@@ -7,7 +7,7 @@ import { freeBuffer } from "../free-buffer.ts";
 import { longWork } from "../long-work.ts";
 import { errors } from "../errors.ts";
 import { requireFreeBytes } from "../protection/within-quota.ts";
-import type { FileVersion, StoredFile } from "../store/records.ts";
+import type { FileIdentity, FileVersion } from "../store/records.ts";
 import type { Party } from "../store/store.ts";
 
 /** Size of the chunks in which a file is sealed and stored. */
@@ -31,7 +31,7 @@ function chunkIdentity(blobId: string, index: number): Identity {
  * chunks can neither be swapped nor removed.
  */
 export function blobIdentity(
-  file: Pick<StoredFile, "id" | "owner" | "name">,
+  file: FileIdentity,
   version: number,
   blobId: string,
   size: number,
@@ -97,7 +97,7 @@ export async function stageBlob(
 /** Returns the wrapped key of a blob with its sealed digest. */
 export function sealDigest(
   masterKey: MasterKey,
-  file: StoredFile,
+  file: FileIdentity,
   version: number,
   blob: StagedBlob,
 ): Envelope {
@@ -117,7 +117,7 @@ export interface OpenBlob {
 /** @throws Error when the row was altered or its master key is unknown */
 export function openDigest(
   { keys }: Pick<VaultContext, "keys">,
-  file: StoredFile,
+  file: FileIdentity,
   version: FileVersion,
 ): OpenBlob {
   const identity = blobIdentity(file, version.version, version.blobId, version.size);

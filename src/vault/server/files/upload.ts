@@ -36,9 +36,15 @@ async function commitFile(
   owner: string,
   { filename, blob }: Staged,
 ): Promise<UploadedFile> {
-  const { files } = transaction;
+  const { files, trash } = transaction;
   const known = await files.find(owner, filename);
-  const file = known ?? { id: randomUUID(), owner, name: filename, nextVersion: 1 };
+  const file = known ?? {
+    id: randomUUID(),
+    owner,
+    name: filename,
+    // A file of this name in the trash can be restored: no number stands for two contents.
+    nextVersion: await trash.nextVersion("file", owner, filename),
+  };
   if (!known) await files.insert(file);
   const version = file.nextVersion;
   const digest = sealDigest(await currentKey(context.keys, transaction), file, version, blob);

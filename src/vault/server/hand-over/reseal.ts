@@ -3,7 +3,7 @@ import type { MasterKey } from "../crypto/master-key.ts";
 import { openEnvelope, sealEnvelope } from "../crypto/envelope.ts";
 import { openDigest, sealDigest } from "../files/blob.ts";
 import { valueIdentity } from "../secrets/secret-value.ts";
-import type { Secret, StoredFile } from "../store/records.ts";
+import type { FileIdentity, SecretIdentity } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 
 /**
@@ -43,8 +43,8 @@ const PAGE = 100;
 export async function resealSecret(
   { keys, current }: ResealKeys,
   transaction: Transaction,
-  from: Secret,
-  to: Secret,
+  from: SecretIdentity,
+  to: SecretIdentity,
 ): Promise<void> {
   const { secrets, handOver } = transaction;
   for (let page = await secrets.versions(from.id, 0, PAGE); page.length > 0;) {
@@ -69,8 +69,8 @@ export async function resealSecret(
 export async function resealFile(
   { keys, current }: ResealKeys,
   transaction: Transaction,
-  from: StoredFile,
-  to: StoredFile,
+  from: FileIdentity,
+  to: FileIdentity,
 ): Promise<void> {
   const { files, handOver } = transaction;
   for (const number of await files.versions(from.id)) {

@@ -125,9 +125,10 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     app,
     context,
     operations.delete_file,
-    async ({ body: { filename, version }, caller }) => ({
-      deleted: { filename, versions: await deleteFile(context, caller, filename, version) },
-    }),
+    async ({ body: { filename, version }, caller }) => {
+      const { versions, trash } = await deleteFile(context, caller, filename, version);
+      return { deleted: { filename, versions }, ...(trash && { trash }) };
+    },
   );
 
   authenticatedOperation(app, context, operations.delete_all_files, async ({ caller }) => ({

@@ -12,6 +12,7 @@ import { checkValueSize, protect, protectLinked } from "../secrets/protect.ts";
 import { respondWithVersions } from "../secret-lists/list-versions.ts";
 import { exposeInTurn } from "../secrets/read-secrets.ts";
 import { ListRenderings } from "../secret-lists/list-renderings.ts";
+import { renameSecret } from "../renaming/rename-secret.ts";
 import { updateMetadata } from "../secrets/update-metadata.ts";
 import { chargedByLength } from "../protection/token-buckets.ts";
 import { textList } from "../http/json-list.ts";
@@ -100,15 +101,21 @@ function changingRoutes(app: FastifyInstance, context: VaultContext): void {
     return { secret: await updateMetadata(context, caller, update) };
   });
 
+  authenticatedOperation(app, context, operations.rename, async ({ body, caller }) => {
+    const { key_name: name, new_name: newName, expected_version: expectedVersion } = body;
+    return { secret: await renameSecret(context, caller, { name, newName, expectedVersion }) };
+  });
+
   authenticatedOperation(app, context, operations.version_delete, async ({ body, caller }) => {
     const { key_name, key_version } = body;
     await deleteVersion(context, caller, key_name, key_version);
     return { deleted: { key_name, key_version } };
   });
 
-  authenticatedOperation(app, context, operations.delete, async ({ body, caller }) => ({
-    deleted: await deleteSecrets(context, caller, body.key_name),
-  }));
+  authenticatedOperation(app, context, operations.delete, async ({ body, caller }) => {
+    const { deleted, trash } = await deleteSecrets(context, caller, body.key_name);
+    return { deleted: [...deleted], ...(trash && { trash }) };
+  });
 }
 
 function linked(body: {

@@ -96,6 +96,7 @@ function loginRoutes(app: FastifyInstance, context: VaultContext): void {
       session: session ? describeSession(session) : null,
       sign_up: context.signUp.mode,
       email_delivery: context.emailDelivery,
+      trash_days: context.trashDays,
     };
   });
 

@@ -1,7 +1,9 @@
+import type { TrashedRecord } from "../../../protocol/responses.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import { chargeChanges } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
+import { moveToTrash, trimTrash } from "../protection/move-to-trash.ts";
 import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import { errors } from "../errors.ts";
 import { forEachUniqueName, ownCandidates } from "./find-secret.ts";
@@ -30,27 +32,39 @@ export class SecretRemoval {
   }
 }
 
+/** Distinct names of deleted secrets. */
+export interface DeletedSecrets {
+  readonly deleted: readonly string[];
+  /** Their entries in the trash; `undefined` when the server keeps none. */
+  readonly trash: TrashedRecord[] | undefined;
+}
+
 /**
  * Deletes the caller's secrets, shared or not, for all users: all of them, or none on any failure.
- * Returns their distinct names.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
 export async function deleteSecrets(
   context: VaultContext,
   caller: Caller,
   names: readonly string[],
-): Promise<string[]> {
+): Promise<DeletedSecrets> {
   const now = context.clock.now();
-  return writeAs(context, caller, (transaction) => {
+  return writeAs(context, caller, async (transaction) => {
     const removal = new SecretRemoval();
-    return forEachUniqueName(names, async (name) => {
+    const found = await forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(
         await ownCandidates(transaction, caller, name, now),
         caller.scope,
       );
-      await removal.remove(transaction, secret.id);
-      return name;
+      if (context.trashDays > 0) await moveToTrash(context, transaction, "secret", secret.id, now);
+      else await removal.remove(transaction, secret.id);
+      return { id: secret.id, name };
     });
+    if (context.trashDays > 0) await trimTrash(context, transaction, caller.email);
+    return {
+      deleted: found.map(({ name }) => name),
+      trash: context.trashDays > 0 ? found : undefined,
+    };
   });
 }
 

@@ -45,18 +45,19 @@ async function createSecret(
   request: ProtectRequest,
   now: number,
 ): Promise<Secret> {
-  const { secrets } = transaction;
+  const { secrets, trash } = transaction;
   const minutes = request.deleteMinutes ?? DEFAULT_DELETE_MINUTES;
+  // A secret past its deadline may still occupy the name.
+  const due = await secrets.dueNamed(owner, request.name, now);
+  if (due !== undefined) await new SecretRemoval().remove(transaction, due);
   const secret = {
     id: randomUUID(),
     owner,
     name: request.name,
-    nextVersion: 1,
+    // A secret of this name in the trash can be restored: no number stands for two values.
+    nextVersion: await trash.nextVersion("secret", owner, request.name),
     ...deadline(now, minutes),
   };
-  // A secret past its deadline may still occupy the name.
-  const due = await secrets.dueNamed(owner, request.name, now);
-  if (due !== undefined) await new SecretRemoval().remove(transaction, due);
   await secrets.insert(secret);
   return secret;
 }

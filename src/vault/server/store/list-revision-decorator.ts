@@ -5,6 +5,7 @@ import type { HandOverTable } from "./tables/hand-over-table.ts";
 import type { ListRevisionTable } from "./tables/list-revision-table.ts";
 import type { SecretTable } from "./tables/secret-table.ts";
 import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
+import type { TrashTable } from "./tables/trash-table.ts";
 
 function secretsWithRevisions(
   secrets: SecretTable,
@@ -110,6 +111,10 @@ function filesWithRevisions(files: FileTable, revisions: ListRevisionTable): Fil
       await files.insertVersion(fileId, version);
       await revisions.touchOwnerOfFile(fileId);
     },
+    async renumber(fileId, version, to) {
+      await files.renumber(fileId, version, to);
+      await revisions.touchOwnerOfFile(fileId);
+    },
     async removeVersion(fileId, version) {
       await files.removeVersion(fileId, version);
       await revisions.touchOwnerOfFile(fileId);
@@ -141,6 +146,22 @@ function handOverWithRevisions(
   };
 }
 
+function trashWithRevisions(trash: TrashTable, revisions: ListRevisionTable): TrashTable {
+  return {
+    ...trash,
+    async put(kind, id, trashedAt, endsAt) {
+      if (kind === "secret") await revisions.touchUsersOfSecret(id);
+      else await revisions.touchOwnerOfFile(id);
+      await trash.put(kind, id, trashedAt, endsAt);
+    },
+    async restore(kind, id, name) {
+      await trash.restore(kind, id, name);
+      if (kind === "secret") await revisions.touchUsersOfSecret(id);
+      else await revisions.touchOwnerOfFile(id);
+    },
+  };
+}
+
 function blockedSendersWithRevisions(
   blockedSenders: BlockedSenderTable,
   revisions: ListRevisionTable,
@@ -164,7 +185,7 @@ function blockedSendersWithRevisions(
  * @param touched of `sqlTransaction`
  */
 export function withListRevisions(tables: Transaction, touched: Set<string>): Transaction {
-  const { secrets, grants, teams, files, blockedSenders, handOver, listRevisions } = tables;
+  const { secrets, grants, teams, files, blockedSenders, trash, handOver, listRevisions } = tables;
   return {
     ...tables,
     secrets: secretsWithRevisions(secrets, listRevisions, touched),
@@ -172,6 +193,7 @@ export function withListRevisions(tables: Transaction, touched: Set<string>): Tr
     teams: teamsWithRevisions(teams, listRevisions),
     files: filesWithRevisions(files, listRevisions),
     blockedSenders: blockedSendersWithRevisions(blockedSenders, listRevisions),
+    trash: trashWithRevisions(trash, listRevisions),
     handOver: handOverWithRevisions(handOver, listRevisions),
   };
 }

@@ -159,6 +159,9 @@ export interface StoredFile {
   readonly nextVersion: number;
 }
 
+/** The part of a file that its digests are bound to. */
+export type FileIdentity = Pick<StoredFile, "id" | "owner" | "name">;
+
 /** One version of a file. Its bytes are the chunks of the blob; `digest` seals their SHA-256. */
 export interface FileVersion {
   readonly version: number;

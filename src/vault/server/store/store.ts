@@ -20,6 +20,7 @@ import type { RawTables } from "./tables/raw-tables.ts";
 import type { RightTable, WrappedKeyTable } from "./tables/rotation-tables.ts";
 import type { SecretTable } from "./tables/secret-table.ts";
 import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
+import type { TrashTable } from "./tables/trash-table.ts";
 
 export interface Transaction {
   readonly users: UserTable;
@@ -36,6 +37,7 @@ export interface Transaction {
   readonly listRevisions: ListRevisionTable;
   readonly files: FileTable;
   readonly consumers: ConsumerTable;
+  readonly trash: TrashTable;
   readonly handOver: HandOverTable;
   readonly outbox: OutboxTable;
   readonly usage: UsageTable;

@@ -6,6 +6,7 @@ import {
   rowMacColumns,
   teamLooks,
   teamLowerLooks,
+  trashTables,
   versionsByKey,
 } from "../sql/shared-migrations.ts";
 
@@ -369,4 +370,10 @@ export const postgresMigrations: readonly string[] = [
   teamLowerLooks,
   identityTable('text COLLATE "C"', "double precision", ""),
   consumerTables('text COLLATE "C"', "double precision", ""),
+  trashTables({
+    text: 'text COLLATE "C"',
+    integer: "bigint",
+    real: "double precision",
+    kind: "",
+  }),
 ];

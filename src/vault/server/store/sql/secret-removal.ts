@@ -1,6 +1,7 @@
 import type { SecretTable } from "../tables/secret-table.ts";
-import { RETIRED_AT, RETIRED_MARK } from "./retired-name.ts";
+import { RETIRED_AT, RETIRED_MARK, TRASHED_AT } from "./retired-name.ts";
 import type { SqlConnection } from "./sql-connection.ts";
+import { noteVersionsSql } from "./sql-trash.ts";
 
 /** The operations that remove secrets. */
 export type SecretRemovalTable = Pick<
@@ -49,10 +50,13 @@ export function secretRemoval(db: SqlConnection): SecretRemovalTable {
       return { rows: row?.number("row_count") ?? 0, bytes: row?.number("bytes") ?? 0 };
     },
     async retire(secretId) {
+      await db.run(noteVersionsSql("secret"), secretId);
+      await db.run("DELETE FROM trashed_secrets WHERE id = ?", secretId);
       const sql = `UPDATE secrets SET name = name || CAST(? AS text) || id, delete_at = ? WHERE id = ?`;
       await db.run(sql, RETIRED_MARK, RETIRED_AT, secretId);
     },
     async remove(secretId) {
+      await db.run(noteVersionsSql("secret"), secretId);
       await db.wipe("DELETE FROM secrets WHERE id = ?", secretId);
     },
     async removeOf(owner) {
@@ -71,8 +75,8 @@ export function secretRemoval(db: SqlConnection): SecretRemovalTable {
     },
     async due(now, atMost) {
       const sql =
-        "SELECT id, delete_at FROM secrets WHERE delete_at <= ? ORDER BY delete_at, id LIMIT ?";
-      const rows = await db.all(sql, now, atMost);
+        "SELECT id, delete_at FROM secrets WHERE delete_at > ? AND delete_at <= ? ORDER BY delete_at, id LIMIT ?";
+      const rows = await db.all(sql, TRASHED_AT, now, atMost);
       return rows.map((row) => ({
         id: row.text("id"),
         retired: row.number("delete_at") === RETIRED_AT,

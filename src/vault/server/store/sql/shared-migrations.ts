@@ -100,3 +100,33 @@ export const consumerTables = (text: string, time: string, options: string): str
   `,
     )
     .join("");
+
+/** The types of one database. */
+interface ColumnTypes {
+  readonly text: string;
+  readonly integer: string;
+  readonly real: string;
+  /** Options of a table. */
+  readonly kind: string;
+}
+
+/**
+ * Returns the migration step for deleted secrets and files that can be restored until `ends_at`. A
+ * secret in the trash has another name and deadline (retired-name.ts): here are its own. It is
+ * never edited.
+ */
+export function trashTables({ text, integer, real, kind }: ColumnTypes): string {
+  const table = (name: string, more: string): string => `
+  CREATE TABLE trashed_${name} (
+    id ${text} PRIMARY KEY REFERENCES ${name} (id) ON DELETE CASCADE,
+    owner ${text} NOT NULL,
+    name ${text} NOT NULL,
+    trashed_at ${real} NOT NULL,
+    ends_at ${real} NOT NULL,
+    used_version ${integer} NOT NULL${more}
+  ) ${kind};
+  CREATE INDEX trashed_${name}_by_name ON trashed_${name} (owner, name);
+  CREATE INDEX trashed_${name}_by_time ON trashed_${name} (owner, trashed_at, id);
+  CREATE INDEX trashed_${name}_by_end ON trashed_${name} (ends_at);`;
+  return `${table("secrets", `,\n    delete_at ${real} NOT NULL`)}${table("files", "")}`;
+}

@@ -1,6 +1,7 @@
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { FileVersion, StoredFile } from "../records.ts";
+import { noteVersionsSql } from "./sql-trash.ts";
 import type { FileTable } from "../tables/file-table.ts";
 
 function fileOf(row: Row): StoredFile {
@@ -29,7 +30,8 @@ function versionOf(row: Row): FileVersion {
 const LIST = `
   SELECT f.*, v.version, v.size, v.created_at, v.blob_id, v.key_id, v.wrapped_key, v.sealed
   FROM files AS f JOIN file_versions AS v ON v.file_id = f.id
-  WHERE f.owner = ?1 AND f.name >= ?2 AND (f.name > ?2 OR v.version > ?3) ORDER BY f.name, v.version LIMIT ?4`;
+  WHERE f.owner = ?1 AND f.name >= ?2 AND (f.name > ?2 OR v.version > ?3)
+    AND NOT EXISTS (SELECT 1 FROM trashed_files AS t WHERE t.id = f.id) ORDER BY f.name, v.version LIMIT ?4`;
 
 function stagedBlobs(
   db: SqlConnection,
@@ -108,7 +110,10 @@ const SMALL_BYTES = 1024 * 1024;
 
 function storedFiles(
   db: SqlConnection,
-): Pick<FileTable, "find" | "insert" | "update" | "removeVersion" | "remove" | "removeOf"> {
+): Pick<
+  FileTable,
+  "find" | "insert" | "update" | "renumber" | "removeVersion" | "remove" | "removeOf"
+> {
   const removeVersions = async (
     condition: string,
     ...values: (string | number)[]
@@ -140,10 +145,15 @@ function storedFiles(
     async update({ id, nextVersion }) {
       await db.run("UPDATE files SET next_version = ? WHERE id = ?", nextVersion, id);
     },
+    async renumber(fileId, version, to) {
+      const sql = "UPDATE file_versions SET version = ? WHERE file_id = ? AND version = ?";
+      await db.run(sql, to, fileId, version);
+    },
     async removeVersion(fileId, version) {
       await removeVersions("file_id = ? AND version = ?", fileId, version);
     },
     async remove(fileId) {
+      await db.run(noteVersionsSql("file"), fileId);
       await removeVersions("file_id = ?", fileId);
       await db.run("DELETE FROM files WHERE id = ?", fileId);
     },
@@ -198,9 +208,9 @@ export function sqlFiles(db: SqlConnection): FileTable {
       return (await db.all(sql, fileId)).map((row) => row.number("version"));
     },
     async ids(owner) {
-      return (await db.all("SELECT id FROM files WHERE owner = ?", owner)).map((row) =>
-        row.text("id"),
-      );
+      const sql =
+        "SELECT id FROM files AS f WHERE owner = ? AND NOT EXISTS (SELECT 1 FROM trashed_files WHERE id = f.id)";
+      return (await db.all(sql, owner)).map((row) => row.text("id"));
     },
     async list(owner, after, atMost) {
       const rows = await db.all(

@@ -1,4 +1,4 @@
-import { RETIRED_AT } from "./retired-name.ts";
+import { NOT_REMOVED } from "./retired-name.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { Grantee, Recipient, SecretIdentity } from "../records.ts";
@@ -45,7 +45,7 @@ function parseEvidence(text: string): Evidence {
 /** Number of grants, and of memberships, of an address that are checked: rows added by SQL may be many. */
 const CHECKED = 100;
 const GRANTS_TO = `SELECT s.id, s.owner, s.name, g.reads, g.writes, g.mac FROM person_grants AS g JOIN secrets AS s ON s.id = g.secret_id
-  WHERE g.email = ? AND s.delete_at <> ${RETIRED_AT} LIMIT ${CHECKED}`;
+  WHERE g.email = ? AND ${NOT_REMOVED} LIMIT ${CHECKED}`;
 const MEMBERSHIPS_OF = `SELECT m.group_id, t.id AS team_id, m.mac FROM team_members AS m JOIN teams AS t ON t.group_id = m.group_id
   WHERE m.email = ? LIMIT ${CHECKED}`;
 

@@ -1,5 +1,6 @@
 import { batches, repeated } from "./batches.ts";
 import { evidenceOf, KINDS, moving, recipientFields, tableOf } from "./sql-grant-seals.ts";
+import { NOT_REMOVED } from "./retired-name.ts";
 import { permissionColumns, permissionOf, type Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { Permission } from "../../../../protocol/responses.ts";
@@ -18,10 +19,10 @@ const RECIPIENTS = `
  */
 function acceptedSql(recipient: string): string {
   return `
-  EXISTS (SELECT 1 FROM person_grants AS g CROSS JOIN secrets AS s WHERE g.email = sender AND s.id = g.secret_id AND s.owner = ${recipient})
+  EXISTS (SELECT 1 FROM person_grants AS g CROSS JOIN secrets AS s WHERE g.email = sender AND s.id = g.secret_id AND s.owner = ${recipient} AND ${NOT_REMOVED})
   OR EXISTS (SELECT 1 FROM team_members AS m CROSS JOIN teams AS t WHERE m.email = sender AND t.group_id = m.group_id AND t.creator = ${recipient})
   OR EXISTS (SELECT 1 FROM team_members AS m CROSS JOIN team_grants AS g CROSS JOIN secrets AS s
-    WHERE m.email = sender AND g.group_id = m.group_id AND s.id = g.secret_id AND s.owner = ${recipient})`;
+    WHERE m.email = sender AND g.group_id = m.group_id AND s.id = g.secret_id AND s.owner = ${recipient} AND ${NOT_REMOVED})`;
 }
 
 /**
@@ -31,7 +32,7 @@ function acceptedSql(recipient: string): string {
  */
 const IS_ACQUAINTED = `
   SELECT 1 AS one FROM (SELECT CAST(?2 AS text) AS sender) AS caller WHERE ${acceptedSql("?1")}
-  OR EXISTS (SELECT 1 FROM person_grants AS g CROSS JOIN secrets AS s WHERE g.email = ?1 AND s.id = g.secret_id AND s.owner = ?2)
+  OR EXISTS (SELECT 1 FROM person_grants AS g CROSS JOIN secrets AS s WHERE g.email = ?1 AND s.id = g.secret_id AND s.owner = ?2 AND ${NOT_REMOVED})
   OR EXISTS (SELECT 1 FROM team_members AS own CROSS JOIN team_members AS m CROSS JOIN teams AS t
     WHERE own.email = ?2 AND m.group_id = own.group_id AND m.email = ?1 AND t.group_id = m.group_id AND t.creator <> ?2)`;
 
@@ -69,7 +70,8 @@ const GRANTEES = {
 
 const INVITERS = `
   SELECT inviter FROM (
-    SELECT s.owner AS inviter FROM person_grants AS g JOIN secrets AS s ON s.id = g.secret_id WHERE g.email = ?1
+    SELECT s.owner AS inviter FROM person_grants AS g JOIN secrets AS s ON s.id = g.secret_id
+      WHERE g.email = ?1 AND ${NOT_REMOVED}
     UNION SELECT t.creator AS inviter FROM team_members AS m JOIN teams AS t ON t.group_id = m.group_id WHERE m.email = ?1
   ) AS inviters
   WHERE inviter <> ?1 AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = inviter)

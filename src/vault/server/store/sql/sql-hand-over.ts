@@ -1,5 +1,6 @@
 import type { HandOverTable } from "../tables/hand-over-table.ts";
 import type { SqlConnection } from "./sql-connection.ts";
+import { noteVersionsSql } from "./sql-trash.ts";
 
 const COLLISIONS = {
   secret: `SELECT s.name FROM secrets AS s JOIN secrets AS o ON o.owner = ?2 AND o.name = s.name AND o.delete_at > ?3
@@ -23,7 +24,7 @@ export function sqlHandOver(db: SqlConnection): HandOverTable {
     },
     async files(owner, after, atMost) {
       const rows = await db.all(
-        "SELECT * FROM files WHERE owner = ? AND id > ? ORDER BY id LIMIT ?",
+        "SELECT * FROM files AS f WHERE owner = ? AND id > ? AND NOT EXISTS (SELECT 1 FROM trashed_files WHERE id = f.id) ORDER BY id LIMIT ?",
         owner,
         after,
         atMost,
@@ -52,9 +53,11 @@ export function sqlHandOver(db: SqlConnection): HandOverTable {
       return row !== undefined;
     },
     async moveSecret(secretId, owner, name) {
+      await db.run(noteVersionsSql("secret"), secretId);
       await db.run("UPDATE secrets SET owner = ?, name = ? WHERE id = ?", owner, name, secretId);
     },
     async moveFile(fileId, owner, name) {
+      await db.run(noteVersionsSql("file"), fileId);
       await db.run("UPDATE files SET owner = ?, name = ? WHERE id = ?", owner, name, fileId);
     },
     async replaceValue(secretId, version, { keyId, wrappedKey, sealed }) {

@@ -15,7 +15,8 @@ const TEAM_ID = "(SELECT t.id FROM teams AS t WHERE t.group_id = r.group_id)";
 const SECRET = [
   "r.secret_id",
   "(SELECT owner FROM secrets WHERE id = r.secret_id)",
-  "(SELECT name FROM secrets WHERE id = r.secret_id)",
+  // In the trash a secret has another name; its grants keep the MACs of the former one.
+  "coalesce((SELECT name FROM trashed_secrets WHERE id = r.secret_id), (SELECT name FROM secrets WHERE id = r.secret_id))",
 ];
 // Retired secrets have another name, and give nothing any more.
 const OF_LIVE_SECRET = `EXISTS (SELECT 1 FROM secrets WHERE id = r.secret_id AND delete_at <> ${RETIRED_AT})`;

@@ -17,6 +17,7 @@ import { sqlSecrets } from "./sql-secrets.ts";
 import { sqlEmailProofs, sqlSessions } from "./sql-sessions.ts";
 import { sqlTables } from "./sql-tables.ts";
 import { sqlTeams } from "./sql-teams.ts";
+import { sqlTrash } from "./sql-trash.ts";
 import { sqlTokens } from "./sql-tokens.ts";
 import { sqlRights } from "./sql-rights.ts";
 import { sqlWrappedKeys } from "./sql-wrapped-keys.ts";
@@ -55,6 +56,7 @@ export function sqlTransaction(
     listRevisions: sqlListRevisions(connection, changed),
     files: sqlFiles(connection),
     consumers: sqlConsumers(connection),
+    trash: sqlTrash(connection),
     handOver: sqlHandOver(connection),
     outbox: sqlOutbox(connection),
     usage: sqlUsage(connection),

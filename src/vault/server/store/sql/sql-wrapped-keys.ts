@@ -47,7 +47,13 @@ function recordOf(kind: WrappedRecord["kind"], row: Row): WrappedRecord {
     case "secret":
       return { kind, ...record, name: originalName(record.name) };
     case "file":
-      return { kind, ...record, blobId: row.text("blob_id"), size: row.number("size") };
+      return {
+        kind,
+        ...record,
+        name: originalName(record.name),
+        blobId: row.text("blob_id"),
+        size: row.number("size"),
+      };
   }
 }
 

@@ -6,6 +6,7 @@ import {
   rowMacColumns,
   teamLooks,
   teamLowerLooks,
+  trashTables,
   versionsByKey,
 } from "../sql/shared-migrations.ts";
 
@@ -346,4 +347,5 @@ export const sqliteMigrations: readonly string[] = [
   teamLowerLooks,
   identityTable("TEXT", "REAL", "STRICT, WITHOUT ROWID"),
   consumerTables("TEXT", "REAL", "STRICT, WITHOUT ROWID"),
+  trashTables({ text: "TEXT", integer: "INTEGER", real: "REAL", kind: "STRICT, WITHOUT ROWID" }),
 ];

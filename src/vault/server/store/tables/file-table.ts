@@ -16,13 +16,15 @@ export interface FileTable {
   latest(fileId: string): Promise<FileVersion | undefined>;
   /** Returns the numbers of all versions in ascending order. */
   versions(fileId: string): Promise<number[]>;
-  /** Returns the ids of the owner's files. */
+  /** Returns the ids of the owner's files, without those in the trash. */
   ids(owner: string): Promise<string[]>;
   /**
    * Returns at most `atMost` versions of the owner's files, by name in code point order, then by
    * number, starting after one. A file without a version has none.
    */
   list(owner: string, after: ListedVersion | undefined, atMost: number): Promise<ListedVersion[]>;
+  /** Gives a version another number, for which its digest must be sealed. */
+  renumber(fileId: string, version: number, to: number): Promise<void>;
   /** Removes a version; the bytes of a large one become stale. */
   removeVersion(fileId: string, version: number): Promise<void>;
   /** Removes a file with its versions; the bytes of many or large ones become stale. */

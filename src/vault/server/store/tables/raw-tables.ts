@@ -104,6 +104,16 @@ export const backedUpTables: readonly TableShape[] = [
     columns: ["secret_id", "group_id", "email"],
     key: ["secret_id", "group_id", "email"],
   },
+  {
+    name: "trashed_secrets",
+    columns: ["id", "owner", "name", "trashed_at", "ends_at", "delete_at", "used_version"],
+    key: ["id"],
+  },
+  {
+    name: "trashed_files",
+    columns: ["id", "owner", "name", "trashed_at", "ends_at", "used_version"],
+    key: ["id"],
+  },
   { name: "blocked_senders", columns: ["email", "sender"], key: ["email", "sender"] },
   {
     name: "identities",

@@ -1,0 +1,60 @@
+/** Kinds of records in the trash. */
+export const trashKinds = ["secret", "file"] as const;
+export type TrashKind = (typeof trashKinds)[number];
+
+/** A deleted secret or file that can be restored. Times are milliseconds since the epoch. */
+export interface TrashEntry {
+  readonly kind: TrashKind;
+  readonly id: string;
+  readonly owner: string;
+  /** Name before the deletion; another one may have it now. */
+  readonly name: string;
+  readonly trashedAt: number;
+  /** Time of its permanent removal. */
+  readonly endsAt: number;
+  /**
+   * Highest version number that others of this name have used since its deletion and that are not
+   * in the trash; 0 for none.
+   */
+  readonly usedVersion: number;
+}
+
+/** An entry of a list. */
+export interface ListedEntry extends TrashEntry {
+  /** Number of the latest version. */
+  readonly version: number;
+  /** Bytes of the latest version of a file; 0 for a secret. */
+  readonly size: number;
+}
+
+export interface TrashTable {
+  /**
+   * Moves a secret or file to the trash with versions and grants: it is gone for all users and for
+   * every other table, and its name is free. A secret ends no later than at its deadline.
+   */
+  put(kind: TrashKind, id: string, trashedAt: number, endsAt: number): Promise<void>;
+  /** Moves an entry back under a name that is free; values and grants must be sealed for it. */
+  restore(kind: TrashKind, id: string, name: string): Promise<void>;
+  /** Returns the entry that ends after `now`. */
+  find(owner: string, id: string, now: number): Promise<TrashEntry | undefined>;
+  /**
+   * Returns at most `atMost` entries of one kind that end after `now`, the newest first, starting
+   * after one.
+   */
+  list(
+    kind: TrashKind,
+    owner: string,
+    after: Pick<TrashEntry, "trashedAt" | "id"> | undefined,
+    now: number,
+    atMost: number,
+  ): Promise<ListedEntry[]>;
+  /** Returns at most `atMost` of the oldest entries of an account beyond the newest `keep`. */
+  beyond(owner: string, keep: number, atMost: number): Promise<Pick<TrashEntry, "kind" | "id">[]>;
+  /** Returns at most `atMost` entries that have ended. */
+  ended(now: number, atMost: number): Promise<Pick<TrashEntry, "kind" | "id">[]>;
+  /**
+   * Returns the number after the highest one that entries of this name, except one, have or know to
+   * be used; 1 without any.
+   */
+  nextVersion(kind: TrashKind, owner: string, name: string, except?: string): Promise<number>;
+}

@@ -1,0 +1,71 @@
+import type { RestoredRecord } from "../../../protocol/responses.ts";
+import { requireUnlimited } from "../access/permission.ts";
+import { type Caller, writeAs } from "../accounts/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { errors } from "../errors.ts";
+import { SecretRemoval } from "../secrets/delete-secrets.ts";
+import type { Transaction } from "../store/store.ts";
+import type { TrashEntry } from "../store/tables/trash-table.ts";
+
+/**
+ * Returns the caller's entry. @throws ServiceError `trash_entry_not_found`
+ */
+export async function findEntry(
+  { trash }: Transaction,
+  caller: Caller,
+  id: string,
+  now: number,
+): Promise<TrashEntry> {
+  const entry = await trash.find(caller.email, id, now);
+  if (!entry) throw errors.trashEntryNotFound();
+  return entry;
+}
+
+/**
+ * Deletes entries of the caller's trash permanently: all of them, or none on any failure.
+ * @throws ServiceError `out_of_scope`, `trash_entry_not_found`
+ */
+export async function deleteFromTrash(
+  context: VaultContext,
+  caller: Caller,
+  ids: readonly string[],
+): Promise<Pick<RestoredRecord, "id" | "kind" | "name">[]> {
+  requireUnlimited(caller.scope);
+  const now = context.clock.now();
+  return writeAs(context, caller, async (transaction) => {
+    const removal = new SecretRemoval();
+    const deleted: Pick<RestoredRecord, "id" | "kind" | "name">[] = [];
+    for (const id of new Set(ids)) {
+      const { kind, name } = await findEntry(transaction, caller, id, now);
+      if (kind === "secret") await removal.remove(transaction, id);
+      else await transaction.files.remove(id);
+      deleted.push({ id, kind, name });
+    }
+    return deleted;
+  });
+}
+
+/** Entries that one transaction of `emptyTrash` removes. */
+const PER_BATCH = 200;
+
+/**
+ * Deletes everything in the caller's trash permanently, in transactions of some entries each.
+ * Returns their number.
+ * @throws ServiceError `out_of_scope`
+ */
+export async function emptyTrash(context: VaultContext, caller: Caller): Promise<number> {
+  requireUnlimited(caller.scope);
+  let deleted = 0;
+  for (let size = PER_BATCH; size === PER_BATCH; deleted += size) {
+    size = await writeAs(context, caller, async (transaction) => {
+      const removal = new SecretRemoval();
+      const entries = await transaction.trash.beyond(caller.email, 0, PER_BATCH);
+      for (const { kind, id } of entries) {
+        if (kind === "secret") await removal.remove(transaction, id);
+        else await transaction.files.remove(id);
+      }
+      return entries.length;
+    });
+  }
+  return deleted;
+}
