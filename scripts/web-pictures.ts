@@ -44,6 +44,7 @@ const pictures: readonly Picture[] = [
     shows: "geo-ip.mmdb",
     prepare: async (page) => page.getByRole("button", { name: "nginx.conf", exact: true }).click(),
   },
+  { name: "web-trash", route: "/trash", width: 1280, height: 480, shows: "1 to 4 of 4" },
   { name: "web-teams", route: "/teams", width: 1280, height: 620, shows: "on call" },
   {
     name: "web-account",

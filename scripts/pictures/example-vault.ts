@@ -154,10 +154,29 @@ async function fillFiles(clock: PastClock, danas: VaultClient): Promise<void> {
   }
 }
 
+/** Deletes what the trash shows. */
+async function fillTrash(clock: PastClock, danas: VaultClient): Promise<void> {
+  const secrets = ["prod/checkout/paypal-api-key", "staging/mail/smtp-login", "legacy-ftp-login"];
+  for (const [at, key_name] of secrets.entries()) {
+    clock.daysAgo = 20 - 8 * at;
+    for (let version = 0; version <= at; version += 1)
+      await call(danas, "protect", { key_name, key_value: "v" });
+    await call(danas, "delete", { key_name });
+  }
+  clock.daysAgo = 1;
+  await danas.upload([{ filename: "nginx-2024.conf", bytes: Buffer.alloc(5_800, "x") }]);
+  await call(danas, "delete_file", { filename: "nginx-2024.conf" });
+}
+
 /** Starts a vault with the example of the pictures in the documentation. */
 export async function startExampleVault(): Promise<TestVault> {
   const clock = pastClock();
-  const vault = await TestVault.start({ data: ":memory:", emails: [owner, colleague], clock });
+  const vault = await TestVault.start({
+    data: ":memory:",
+    emails: [owner, colleague],
+    clock,
+    trashDays: 30,
+  });
   const hours = 24 * 300;
   const [danas, mikas] = [
     await vault.client(owner, undefined, hours),
@@ -165,6 +184,7 @@ export async function startExampleVault(): Promise<TestVault> {
   ];
   await fillSecrets(clock, danas, mikas);
   await fillFiles(clock, danas);
+  await fillTrash(clock, danas);
   clock.daysAgo = 0;
   await shareSecrets(danas, mikas);
   return vault;

@@ -11,6 +11,7 @@ import { replaceRoute, navigate, useRoute } from "./routing/use-route.ts";
 import type { Session } from "./service/responses.ts";
 import type { VaultClient } from "./service/vault-client.ts";
 import { SendsEmailProvider } from "./parts/email-delivery.ts";
+import { TrashDaysProvider } from "./parts/trash-days.ts";
 import { useLock } from "./session/use-lock.ts";
 import { useSession, type SessionControl, announce } from "./session/use-session.ts";
 import { SignedInPages } from "./signed-in-pages.tsx";
@@ -111,12 +112,14 @@ export function App(): VNode {
     };
   return (
     <SendsEmailProvider value={control.sendsEmail}>
-      <Toasts>
-        <Layout route={route} {...signedIn}>
-          <Content route={route} control={control} />
-        </Layout>
-        {leaving && <DiscardQuestion onDiscard={leaving.leave} onStay={leaving.stay} />}
-      </Toasts>
+      <TrashDaysProvider value={control.trashDays}>
+        <Toasts>
+          <Layout route={route} {...signedIn}>
+            <Content route={route} control={control} />
+          </Layout>
+          {leaving && <DiscardQuestion onDiscard={leaving.leave} onStay={leaving.stay} />}
+        </Toasts>
+      </TrashDaysProvider>
     </SendsEmailProvider>
   );
 }

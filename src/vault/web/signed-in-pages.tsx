@@ -43,6 +43,8 @@ const loadConnectPage = async () =>
 const loadAccountPage = async () =>
   (await import("./pages/account-settings/account-page.tsx")).AccountPage;
 
+const loadTrashPage = async () => (await import("./pages/trash/trash-page.tsx")).TrashPage;
+
 /** A page that requires a login. A login page redirects to the list of secrets. */
 function Page({ route }: { readonly route: Route }): VNode {
   switch (route.page) {
@@ -62,6 +64,8 @@ function Page({ route }: { readonly route: Route }): VNode {
       return <Lazy load={loadConnectPage} props={{}} />;
     case "account":
       return <Lazy load={loadAccountPage} props={{}} />;
+    case "trash":
+      return <Lazy load={loadTrashPage} props={{}} />;
     case "unknown":
       return <UnknownPage />;
     case "login":

@@ -12,11 +12,13 @@ export class AnnAndBob {
 
   constructor() {
     beforeAll(async () => {
-      this.#vault = await TestVault.start({ emails: [ann, bob] });
+      this.#vault = await TestVault.start({ emails: [ann, bob], trashDays: 30 });
       this.#clients = [await this.#vault.client(ann), await this.#vault.client(bob)];
     });
     beforeEach(async () => {
       for (const client of this.#clients) await deleteOwnSecrets(client);
+      // Otherwise the names continue their numbers.
+      for (const client of this.#clients) await client.call("trash_empty");
     });
     afterAll(() => this.#vault?.[Symbol.asyncDispose]());
   }

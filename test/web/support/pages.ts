@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
  * file's tests.
  */
 export async function useFilledVault(): Promise<TestVault> {
-  const vault = await TestVault.start();
+  const vault = await TestVault.start({ trashDays: 30 });
   afterAll(() => vault[Symbol.asyncDispose]());
   await fillPages(vault);
   return vault;
@@ -50,6 +50,10 @@ async function fillPages(vault: TestVault): Promise<void> {
     });
   for (const content of ["a", "b"])
     await anns.upload([{ filename: "app.conf", bytes: Buffer.from(content) }]);
+  await anns.call("protect", { key_name: "old/shop-db", key_value: "v" });
+  await anns.call("delete", { key_name: "old/shop-db" });
+  await anns.upload([{ filename: "former.conf", bytes: Buffer.from("a") }]);
+  await anns.call("delete_file", { filename: "former.conf" });
 }
 
 interface PageUnderTest {
@@ -77,6 +81,7 @@ const signedInPages: readonly PageUnderTest[] = [
   { route: "/teams", shows: "Add members", requiresLogin: true },
   { route: "/api-token", shows: "Usage", requiresLogin: true },
   { route: "/connect", shows: "Create a token for the cluster", requiresLogin: true },
+  { route: "/trash", shows: "old/shop-db", requiresLogin: true },
   { route: "/account", shows: "Blocked senders", requiresLogin: true },
   { route: "/nowhere", shows: "This page does not exist", requiresLogin: true },
 ];

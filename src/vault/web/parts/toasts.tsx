@@ -4,7 +4,7 @@ import { browserClock } from "../service/browser-clock.ts";
 import { hrefOf, type Route } from "../routing/route.ts";
 import { Icon } from "./icon.tsx";
 
-/** Milliseconds: a failure, and a link, take longer to read and to act upon. */
+/** Milliseconds: a failure, and what the user can act upon, take longer. */
 const SHOWN_MS = { good: 6000, bad: 15_000 } as const;
 
 type Tone = keyof typeof SHOWN_MS;
@@ -15,14 +15,20 @@ interface ToastLink {
   readonly label: string;
 }
 
+/** A button of a message. */
+interface ToastAction {
+  readonly label: string;
+  readonly run: () => void;
+}
+
 interface Toast {
   readonly text: string;
   readonly tone: Tone;
-  readonly link?: ToastLink | undefined;
+  readonly next?: ToastLink | ToastAction | undefined;
 }
 
 /** Shows a short-lived message; `bad` reports a failure. */
-type ShowToast = (text: string, tone?: Tone, link?: ToastLink) => void;
+type ShowToast = (text: string, tone?: Tone, next?: ToastLink | ToastAction) => void;
 
 const AddContext = createContext<ShowToast>(() => undefined);
 const ShownContext = createContext<Toast | undefined>(undefined);
@@ -32,12 +38,17 @@ export function useToast(): ShowToast {
   return useContext(AddContext);
 }
 
-function ToastCard({ toast: { text, tone, link } }: { readonly toast: Toast }): VNode {
+function ToastCard({ toast: { text, tone, next } }: { readonly toast: Toast }): VNode {
   return (
     <p class={`toast ${tone}`} title={text}>
       <Icon name={tone === "good" ? "check" : "warning"} />
       <span>{text}</span>
-      {link && <a href={hrefOf(link.route)}>{link.label}</a>}
+      {next && "route" in next && <a href={hrefOf(next.route)}>{next.label}</a>}
+      {next && "run" in next && (
+        <button class="link-button" type="button" onClick={next.run}>
+          {next.label}
+        </button>
+      )}
     </p>
   );
 }
@@ -61,15 +72,22 @@ export function ToastSlot(): VNode {
 export function Toasts({ children }: { readonly children: ComponentChildren }): VNode {
   const [toast, setToast] = useState<Toast | undefined>(undefined);
   const add = useCallback<ShowToast>(
-    (text, tone = "good", link) => setToast({ text, tone, link }),
+    (text, tone = "good", next) => setToast({ text, tone, next }),
     [],
   );
-  useEffect(
-    () =>
-      toast &&
-      browserClock.after(SHOWN_MS[toast.link ? "bad" : toast.tone], () => setToast(undefined)),
-    [toast],
-  );
+  useEffect(() => {
+    if (!toast) return;
+    let cancel: () => void = () => undefined;
+    const wait = (ms: number): void => {
+      cancel = browserClock.after(ms, () => {
+        // A message that has the focus stays: the user is about to act on it.
+        if (document.activeElement?.closest(".toast")) wait(SHOWN_MS.good);
+        else setToast(undefined);
+      });
+    };
+    wait(SHOWN_MS[toast.next ? "bad" : toast.tone]);
+    return () => cancel();
+  }, [toast]);
   return (
     <AddContext.Provider value={add}>
       <ShownContext.Provider value={toast}>{children}</ShownContext.Provider>

@@ -13,6 +13,7 @@ export type Route =
         | "api-token"
         | "connect"
         | "account"
+        | "trash"
         | "unknown";
     }
   /** `query` is the state of the list: search, filters, order and page, as in a URL. */
@@ -31,6 +32,7 @@ const plainPages = [
   "api-token",
   "connect",
   "account",
+  "trash",
 ] as const;
 
 function decoded(segment: string): string | undefined {

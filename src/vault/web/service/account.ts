@@ -1,8 +1,8 @@
 import { sessionOperationPath } from "../../../protocol/operation-paths.ts";
 import type { EmailDelivery, SignUpMode } from "../../../protocol/schemas/session.ts";
-import { isEmailDelivery, isSession, isSignUpMode, type Session } from "./responses.ts";
+import { isAbsent, isEmailDelivery, isSession, isSignUpMode, type Session } from "./responses.ts";
 import { post, readJson } from "./post.ts";
-import { isString, listOf, oneOf, shape, type Guard } from "./shape.ts";
+import { isNumber, isString, listOf, oneOf, shape, type Guard } from "./shape.ts";
 
 const isNull: Guard<null> = (value) => value === null;
 /** The session of the browser's cookie, and how the vault is set up. */
@@ -10,12 +10,14 @@ interface SessionResponse {
   readonly session: Session | null;
   readonly sign_up: SignUpMode;
   readonly email_delivery?: EmailDelivery | undefined;
+  readonly trash_days?: number | undefined;
 }
 
 const sessionResponse = shape<SessionResponse>({
   session: oneOf<Session | null>(isSession, isNull),
   sign_up: isSignUpMode,
   email_delivery: isEmailDelivery,
+  trash_days: oneOf<number | undefined>(isNumber, isAbsent),
 });
 /** Whose password a link sets, and who invited them. */
 export interface Confirmation {

@@ -1,11 +1,11 @@
-import type { FileRecord } from "../../../protocol/responses.ts";
+import type { FileRecord, TrashedRecord } from "../../../protocol/responses.ts";
 import { CSRF_HEADER } from "../../../protocol/headers.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
-import { isFileRecord } from "./responses.ts";
+import { isDeletion, isFileRecord } from "./responses.ts";
 import { browserClock } from "./browser-clock.ts";
 import { errorFromBody, timedOut, unreachable } from "./request-error.ts";
 import { SILENCE_MS } from "./response-deadline.ts";
-import { isObject, listOf, shape } from "./shape.ts";
+import { listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 
 const fileList = shape<{ files: readonly FileRecord[] }>({ files: listOf(isFileRecord) });
@@ -25,13 +25,13 @@ export async function downloadFile(
   ).blob();
 }
 
-/** Deletes one version, or all versions. */
+/** Deletes one version, or all versions. Returns the entry of a deleted file in the trash. */
 export async function deleteFile(
   client: VaultClient,
   filename: string,
   version?: number,
-): Promise<void> {
-  await client.call("delete_file", { filename, version }, isObject);
+): Promise<readonly TrashedRecord[]> {
+  return (await client.call("delete_file", { filename, version }, isDeletion)).trash ?? [];
 }
 
 let uploading = 0;

@@ -3,6 +3,8 @@ import type {
   ConsumerRecord,
   CredentialRecord,
   ErrorResponse,
+  TrashedRecord,
+  TrashEntryRecord,
   ExposedSecret,
   FileRecord,
   FileVersionRecord,
@@ -114,7 +116,7 @@ interface ErrorBody {
 }
 
 const isDetails = listOf(shape<Detail>({ path: isString, reason: isString }));
-const isAbsent = (value: unknown): value is undefined => value === undefined;
+export const isAbsent = (value: unknown): value is undefined => value === undefined;
 
 export const isErrorResponse = shape<{ error: ErrorBody }>({
   error: shape<ErrorBody>({
@@ -149,3 +151,22 @@ export const isCredentialRecord = shape<CredentialRecord>({
 });
 
 export const isSession = shape<Session>({ email: isString, csrf_token: isString });
+
+const trashed = { id: isString, name: isString };
+
+/** Absent from the response of a vault without a trash. */
+export const isDeletion = shape<{ trash?: readonly TrashedRecord[] | undefined }>({
+  trash: oneOf<readonly TrashedRecord[] | undefined>(
+    listOf(shape<TrashedRecord>(trashed)),
+    isAbsent,
+  ),
+});
+
+export const isTrashEntry = shape<TrashEntryRecord>({
+  ...trashed,
+  kind: literal("secret", "file"),
+  version: isNumber,
+  size: oneOf<number | undefined>(isNumber, isAbsent),
+  deleted_at: isTimestamp,
+  ends_at: isTimestamp,
+});

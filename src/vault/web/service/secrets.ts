@@ -5,10 +5,12 @@ import type {
   SecretRecord,
   UnshareRecord,
   VersionRecord,
+  TrashedRecord,
 } from "../../../protocol/responses.ts";
 import type { Metadata } from "../../../protocol/metadata.ts";
 import { toRequestError } from "./request-error.ts";
 import {
+  isDeletion,
   isExposedSecret,
   isListedShare,
   isSecretRecord,
@@ -183,9 +185,25 @@ export async function scheduleRemoval(
   );
 }
 
-/** Deletes own secrets: all of them, or none. */
-export async function deleteSecrets(client: VaultClient, names: readonly string[]): Promise<void> {
-  await client.call("delete", { key_name: names }, isObject);
+/** Deletes own secrets: all of them, or none. Returns their entries in the trash. */
+export async function deleteSecrets(
+  client: VaultClient,
+  names: readonly string[],
+): Promise<readonly TrashedRecord[]> {
+  return (await client.call("delete", { key_name: names }, isDeletion)).trash ?? [];
+}
+
+/**
+ * Gives an own secret another name. @throws RequestError `name_taken`, `version_changed`; nothing is
+ * changed then
+ */
+export async function renameSecret(
+  client: VaultClient,
+  { key_name, key_version }: SecretRecord,
+  name: string,
+): Promise<SecretRecord> {
+  const body = { key_name, new_name: name, expected_version: key_version };
+  return (await client.call("rename", body, oneSecret)).secret;
 }
 
 export async function deleteVersion(

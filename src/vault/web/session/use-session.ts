@@ -36,6 +36,8 @@ export interface SessionControl {
   /** Addresses that may sign up. */
   readonly signUp: SignUpMode;
   readonly sendsEmail: boolean;
+  /** Days for which deleted secrets and files can be restored; 0 for none. */
+  readonly trashDays: number;
   readonly check: () => void;
   /** Keeps the pages until the same user logs in again. */
   readonly pause: (reason: Pause) => void;
@@ -53,6 +55,7 @@ export function useSession(): SessionControl {
   const [state, setState] = useState<SessionState>({ kind: "checking" });
   const [signUp, setSignUp] = useState<SignUpMode>("open");
   const [sendsEmail, setSendsEmail] = useState(true);
+  const [trashDays, setTrashDays] = useState(0);
   const [keeper] = useState(() => new SessionKeeper(setState));
   const end = useCallback(
     (notice?: string) => keeper.close({ kind: "none", ...(notice !== undefined && { notice }) }),
@@ -69,9 +72,10 @@ export function useSession(): SessionControl {
   const check = useCallback(() => {
     keeper.close({ kind: "checking" });
     currentSession().then(
-      ({ session, sign_up: mode, email_delivery: delivery }) => {
+      ({ session, sign_up: mode, email_delivery: delivery, trash_days: days = 0 }) => {
         setSignUp(mode);
         setSendsEmail(delivery !== "files");
+        setTrashDays(days);
         if (session) keeper.adopt(session);
         else end();
       },
@@ -99,7 +103,7 @@ export function useSession(): SessionControl {
     [keeper, end],
   );
   return useMemo(
-    () => ({ state, signUp, sendsEmail, check, pause, start, end }),
-    [state, signUp, sendsEmail, check, pause, start, end],
+    () => ({ state, signUp, sendsEmail, trashDays, check, pause, start, end }),
+    [state, signUp, sendsEmail, trashDays, check, pause, start, end],
   );
 }

@@ -1,9 +1,10 @@
 import type { VNode } from "preact";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
-import { useToast } from "../../parts/toasts.tsx";
+import { daysText, useTrashDays } from "../../parts/trash-days.ts";
 import { deleteFile } from "../../service/files.ts";
 import { RecentConsumers } from "../consumers/recent-consumers.tsx";
 import { useClient } from "../../session/client-context.ts";
+import { useDeletedToast } from "../trash/use-deleted-toast.ts";
 
 /** The deletion that awaits confirmation: a file, or one version of it. */
 export interface Deletion {
@@ -19,12 +20,12 @@ interface DeleteFileDialogProps {
 
 export function DeleteFileDialog({ deletion, onChange, onClose }: DeleteFileDialogProps): VNode {
   const client = useClient();
-  const toast = useToast();
+  const days = useTrashDays();
+  const report = useDeletedToast(onChange);
   const { filename, version } = deletion;
   const what = version === undefined ? filename : `version ${version} of ${filename}`;
   const remove = async (): Promise<void> => {
-    await deleteFile(client, filename, version);
-    toast(`Deleted ${what}.`);
+    report(`Deleted ${what}.`, await deleteFile(client, filename, version));
     await onChange();
   };
   return (
@@ -36,7 +37,9 @@ export function DeleteFileDialog({ deletion, onChange, onClose }: DeleteFileDial
     >
       <p>
         <strong class="break">{what}</strong>{" "}
-        {version === undefined ? "and all its versions cannot" : "cannot"} be restored.
+        {version === undefined && days > 0
+          ? `and all its versions move to the trash for ${daysText(days)}.`
+          : `${version === undefined ? "and all its versions cannot" : "cannot"} be restored.`}
       </p>
       <RecentConsumers of={{ kind: "file", name: filename }} version={version} />
     </ConfirmDialog>

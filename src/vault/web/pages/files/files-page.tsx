@@ -6,6 +6,7 @@ import { useReturn } from "../../parts/use-return.ts";
 import { listFiles } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
 import { DropZone } from "./drop-zone.tsx";
+import { TrashLink } from "../trash/trash-link.tsx";
 import {
   parseFileView,
   fileOrders,
@@ -132,7 +133,9 @@ export function FilesPage({ query }: { readonly query: string }): VNode {
   useEffect(() => void (stored > 0 && reload()), [stored, reload]);
   return (
     <>
-      <PageHeading title="Files" />
+      <PageHeading title="Files">
+        <TrashLink />
+      </PageHeading>
       <DropZone onFiles={add} />
       <UploadList />
       <LoadedView of={list} what="your files">

@@ -39,6 +39,8 @@ interface BatchDialogProps extends BatchProps {
   readonly tally: (done: number, rest: number) => string;
   /** Message after the work on all of them: `Deleted 3 secrets.` */
   readonly done: string;
+  /** Reports the work instead of a plain message. */
+  readonly report?: ((text: string) => void) | undefined;
   readonly children?: ComponentChildren;
 }
 
@@ -140,7 +142,7 @@ export function BatchDialog(props: BatchDialogProps): VNode {
     const finished = countOf(next);
     if (finished < secrets.length)
       throw new RequestError("partly_done", tally(finished, secrets.length - finished));
-    toast(done);
+    (props.report ?? toast)(done);
     focusTitle();
     onClose();
   };

@@ -18,6 +18,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
 import { lineEndOf } from "../../text/value-format.ts";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
+import { RenameButton } from "./rename-button.tsx";
 import { DuplicateButton } from "./duplicate-button.tsx";
 import { Difference } from "./difference.tsx";
 
@@ -225,6 +226,7 @@ export function NewVersionSection({ secret, onChange }: NewVersionSectionProps):
             <>
               <ManifestButton subject={{ kind: "secrets", secrets: [secret] }} />
               <DuplicateButton secret={secret} />
+              {secret.owner === client.email && <RenameButton secret={secret} />}
             </>
           )}
         </div>

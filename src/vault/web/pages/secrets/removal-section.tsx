@@ -5,12 +5,14 @@ import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { NameText } from "../../parts/value-text.tsx";
 import { useToast } from "../../parts/toasts.tsx";
+import { daysText, useTrashDays } from "../../parts/trash-days.ts";
 import { useShown } from "../../parts/use-finish.ts";
 import { replaceRoute } from "../../routing/use-route.ts";
 import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { shortened } from "../../text/visible-text.ts";
 import { RecentConsumers } from "../consumers/recent-consumers.tsx";
+import { useDeletedToast } from "../trash/use-deleted-toast.ts";
 import { RemovalSchedule } from "./removal-schedule.tsx";
 import { useSecrets } from "./secrets-context.ts";
 import { blockSender } from "../../service/account-settings.ts";
@@ -68,15 +70,23 @@ export function RemovalSection({
   const toast = useToast();
   const isShown = useShown();
   const { list } = useSecrets();
+  const days = useTrashDays();
+  const report = useDeletedToast(list.reload);
   const [confirming, setConfirming] = useState(false);
   const { key_name: name } = secret;
   const own = secret.owner === client.email;
   const label = own ? "Delete secret" : "Remove from my list";
+  const ownText =
+    days > 0
+      ? `and all its versions move to the trash for ${daysText(days)}.`
+      : "and all its versions cannot be restored.";
   const remove = async (): Promise<void> => {
-    if (own) await deleteSecrets(client, [name]);
-    else await leaveSecret(client, secret);
     const short = shortened(name);
-    toast(own ? `Deleted ${short}.` : `Removed ${short} from your list.`);
+    if (own) report(`Deleted ${short}.`, await deleteSecrets(client, [name]));
+    else {
+      await leaveSecret(client, secret);
+      toast(`Removed ${short} from your list.`);
+    }
     if (isShown()) replaceRoute({ page: "secrets" });
     await list.reload();
   };
@@ -107,9 +117,7 @@ export function RemovalSection({
             <strong>
               <NameText name={name} />
             </strong>{" "}
-            {own
-              ? "and all its versions cannot be restored."
-              : `by ${secret.owner} is removed from your list.`}
+            {own ? ownText : `by ${secret.owner} is removed from your list.`}
           </p>
           {own && <RecentConsumers of={{ kind: "secret", name }} />}
         </ConfirmDialog>

@@ -1,9 +1,11 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useState } from "preact/hooks";
-import type { SecretRecord } from "../../../../protocol/responses.ts";
+import { useRef, useState } from "preact/hooks";
+import type { SecretRecord, TrashedRecord } from "../../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { daysText, useTrashDays } from "../../parts/trash-days.ts";
 import { useClient } from "../../session/client-context.ts";
 import { type BatchProps, type BatchWork, BatchDialog, batchesOf } from "./batch-dialog.tsx";
+import { useDeletedToast } from "../trash/use-deleted-toast.ts";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { ShareSelectedDialog } from "./share-selected-dialog.tsx";
 import type { Selection } from "./use-selection.ts";
@@ -109,7 +111,20 @@ const MAX_DELETED = 100;
  */
 function DeleteSelectedDialog(props: BatchProps): VNode {
   const client = useClient();
+  const days = useTrashDays();
+  const trashed = useRef<readonly TrashedRecord[]>([]);
+  const deleted = useDeletedToast(props.onChange);
   const { length } = props.secrets;
+  // After a stop or a failure: what was deleted can be restored.
+  const close = (): void => {
+    const { current } = trashed;
+    if (current.length > 0) deleted(`Deleted ${current.length} of ${length} ${noun}.`, current);
+    props.onClose();
+  };
+  const report = (text: string): void => {
+    deleted(text, trashed.current);
+    trashed.current = [];
+  };
   const isOwn = ({ owner }: SecretRecord): boolean => owner === client.email;
   const noun = length === 1 ? "secret" : "secrets";
   const work: BatchWork = {
@@ -122,17 +137,19 @@ function DeleteSelectedDialog(props: BatchProps): VNode {
     ],
     send: async (batch) => {
       const [first] = batch;
-      if (!first || isOwn(first))
-        await deleteSecrets(
-          client,
-          batch.map(({ key_name: name }) => name),
-        );
-      else await leaveSecret(client, first);
+      if (first && !isOwn(first)) {
+        await leaveSecret(client, first);
+        return;
+      }
+      const names = batch.map(({ key_name: name }) => name);
+      trashed.current = [...trashed.current, ...(await deleteSecrets(client, names))];
     },
   };
   return (
     <BatchDialog
       {...props}
+      onClose={close}
+      report={report}
       title={`Delete ${length} ${noun}?`}
       confirm="Delete"
       variant="danger"
@@ -144,7 +161,11 @@ function DeleteSelectedDialog(props: BatchProps): VNode {
       tally={(done, rest) => `${done} of ${done + rest} deleted, ${rest} kept.`}
       done={`Deleted ${length} ${noun}.`}
     >
-      <p>This cannot be undone.</p>
+      <p>
+        {days > 0
+          ? `Your own secrets move to the trash for ${daysText(days)}.`
+          : "This cannot be undone."}
+      </p>
     </BatchDialog>
   );
 }
