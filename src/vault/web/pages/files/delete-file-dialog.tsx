@@ -4,7 +4,7 @@ import { daysText, useTrashDays } from "../../parts/trash-days.ts";
 import { deleteFile } from "../../service/files.ts";
 import { RecentConsumers } from "../consumers/recent-consumers.tsx";
 import { useClient } from "../../session/client-context.ts";
-import { useDeletedToast } from "../trash/use-deleted-toast.ts";
+import { useDeletedToast } from "../deletion/use-deleted-toast.ts";
 
 /** The deletion that awaits confirmation: a file, or one version of it. */
 export interface Deletion {

@@ -6,7 +6,7 @@ import { useReturn } from "../../parts/use-return.ts";
 import { listFiles } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
 import { DropZone } from "./drop-zone.tsx";
-import { TrashLink } from "../trash/trash-link.tsx";
+import { TrashLink } from "../deletion/trash-link.tsx";
 import {
   parseFileView,
   fileOrders,

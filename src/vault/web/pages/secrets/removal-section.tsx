@@ -12,7 +12,7 @@ import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { shortened } from "../../text/visible-text.ts";
 import { RecentConsumers } from "../consumers/recent-consumers.tsx";
-import { useDeletedToast } from "../trash/use-deleted-toast.ts";
+import { useDeletedToast } from "../deletion/use-deleted-toast.ts";
 import { RemovalSchedule } from "./removal-schedule.tsx";
 import { useSecrets } from "./secrets-context.ts";
 import { blockSender } from "../../service/account-settings.ts";

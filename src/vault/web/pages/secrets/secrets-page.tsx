@@ -4,7 +4,7 @@ import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Empty } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView } from "../../parts/loaded-view.tsx";
-import { TrashLink } from "../trash/trash-link.tsx";
+import { TrashLink } from "../deletion/trash-link.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { useListScroll } from "../../parts/scroll-position.ts";

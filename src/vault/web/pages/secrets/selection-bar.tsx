@@ -5,7 +5,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { daysText, useTrashDays } from "../../parts/trash-days.ts";
 import { useClient } from "../../session/client-context.ts";
 import { type BatchProps, type BatchWork, BatchDialog, batchesOf } from "./batch-dialog.tsx";
-import { useDeletedToast } from "../trash/use-deleted-toast.ts";
+import { useDeletedToast } from "../deletion/use-deleted-toast.ts";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { ShareSelectedDialog } from "./share-selected-dialog.tsx";
 import type { Selection } from "./use-selection.ts";

@@ -12,7 +12,7 @@ import { restoreEntries } from "../../service/trash.ts";
 import { useClient } from "../../session/client-context.ts";
 import { sizeText } from "../../text/size-text.ts";
 import { RestoreDialog } from "./restore-dialog.tsx";
-import { restoredText } from "./use-deleted-toast.ts";
+import { restoredText } from "../deletion/use-deleted-toast.ts";
 
 const PAGE_SIZE = 50;
 
