@@ -7,6 +7,7 @@ import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { VaultsyncProcess, type ProcessResult } from "../lab/real/processes/vaultsync-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
 
 const HOUR = 3_600_000;
@@ -328,4 +329,28 @@ test("a vault with a private authority is trusted with --ca-file, also by later 
     0,
   );
   expect((await as(ann, "secret", "list")).code).toBe(0);
+});
+
+test("a deletion says whether the vault has moved it to its trash", async () => {
+  await using other = await TestVault.start({ trashDays: 30 });
+  await writeFile(directory.join("other"), `${other.passwords.get(ann)}\n`);
+  const login = ["login", "--url", other.url, "--email", ann];
+  await writeFile(directory.join("app.conf"), "x");
+  const deletions = async (): Promise<string[]> => {
+    await setSecret(ann, "db");
+    await as(ann, "file", "put", directory.join("app.conf"));
+    const secret = await as(ann, "secret", "delete", "db", "--yes");
+    const file = await as(ann, "file", "delete", "app.conf", "--yes");
+    return [secret.stderr, file.stderr];
+  };
+  await as(ann, ...login, "--password-file", directory.join("other"));
+  expect(await deletions()).toEqual([
+    "moved db with all versions to the trash\n",
+    "moved app.conf with all versions to the trash\n",
+  ]);
+  await logIn(ann);
+  expect(await deletions()).toEqual([
+    "deleted db with all versions\n",
+    "deleted app.conf with all versions\n",
+  ]);
 });

@@ -47,3 +47,7 @@ export function progressLine(clock: Clock): (text: string) => void {
     process.stderr.write(`${text}\n`);
   };
 }
+
+/** Ends of questions about a deletion: of a version, and of a whole secret or file. */
+export const FINAL = "It cannot be undone.";
+export const UNDO = "Only a vault with a trash can undo it.";

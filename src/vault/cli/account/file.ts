@@ -8,6 +8,7 @@ import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { deleteFile, listFile } from "../../../protocol/operations/files.ts";
 import type { FileRecord } from "../../../protocol/responses.ts";
 import { confirm } from "../../../command-line/confirm.ts";
+import { FINAL, UNDO } from "../terminal.ts";
 import { type ListFlags, printList, printValue, fileRows, fileVersionRows } from "./print.ts";
 
 interface VersionFlags extends AccountFlags {
@@ -76,8 +77,10 @@ export async function remove(
   const { version } = flags;
   const what =
     version === undefined ? `${filename} with all versions` : `version ${version} of ${filename}`;
-  if (!(await confirm(`Delete ${what}? It cannot be undone.`, flags, command))) return;
+  const undo = version === undefined ? UNDO : FINAL;
+  if (!(await confirm(`Delete ${what}? ${undo}`, flags, command))) return;
   const client = await VaultClient.open(flags.account);
-  await client.call(deleteFile, { filename, ...(version !== undefined && { version }) });
-  process.stderr.write(`deleted ${what}\n`);
+  const request = { filename, ...(version !== undefined && { version }) };
+  const { trash } = await client.call(deleteFile, request);
+  process.stderr.write(trash ? `moved ${what} to the trash\n` : `deleted ${what}\n`);
 }

@@ -21,7 +21,7 @@ import {
 import { protectLink, versionExposeLink } from "../../../protocol/operations/shared-secrets.ts";
 import { share, unshare } from "../../../protocol/operations/sharing.ts";
 import type { Permission } from "../../../protocol/responses.ts";
-import { readPassword } from "../terminal.ts";
+import { FINAL, readPassword, UNDO } from "../terminal.ts";
 import { type ListFlags, printList, printValue, secretRows, versionRows } from "./print.ts";
 
 interface OwnerFlags extends AccountFlags {
@@ -123,11 +123,16 @@ export async function remove(
     version === undefined
       ? `${names.join(", ")} with all versions`
       : `version ${version} of ${key_name}`;
-  if (!(await confirm(`Delete ${what}? It cannot be undone.`, flags, command))) return;
+  const undo = version === undefined ? UNDO : FINAL;
+  if (!(await confirm(`Delete ${what}? ${undo}`, flags, command))) return;
   const client = await VaultClient.open(flags.account);
-  if (version === undefined) await client.call(deleteSecrets, { key_name: names });
-  else await client.call(versionDelete, { key_name, key_version: version });
-  process.stderr.write(`deleted ${what}\n`);
+  if (version !== undefined) {
+    await client.call(versionDelete, { key_name, key_version: version });
+    process.stderr.write(`deleted ${what}\n`);
+    return;
+  }
+  const { trash } = await client.call(deleteSecrets, { key_name: names });
+  process.stderr.write(trash ? `moved ${what} to the trash\n` : `deleted ${what}\n`);
 }
 
 export type UnshareFlags = AccountFlags & {
