@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { rm, stat } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { silentLogger } from "../../src/lib/logger.ts";
+import type { VaultServerOptions } from "../../src/vault/server/vault-server.ts";
 import { createLogger } from "../../src/telemetry/create-logger.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
@@ -21,13 +22,14 @@ interface Disk {
 }
 
 /** Starts a server on a data file, whose disk has as much space as `disk` says. */
-function start(disk: Disk, logger = silentLogger): Promise<TestVault> {
+function start(disk: Disk, options: Partial<VaultServerOptions> = {}): Promise<TestVault> {
   return TestVault.start({
     data: directory.join("vault.db"),
     auditLog: { file: directory.join("audit.jsonl") },
     lowSpace: { bytes: LOW, freeBytes: async () => disk.free },
     clock: disk.clock,
-    logger,
+    logger: silentLogger,
+    ...options,
   });
 }
 
@@ -45,7 +47,7 @@ test("warnings about disk space name the volume and its sizes", async () => {
     destination: { write: (line) => void (log += line) },
   });
   const disk = { free: 10 * LOW, clock: new VirtualClock() };
-  await using vault = await start(disk, logger);
+  await using vault = await start(disk, { logger });
   const low = (): Promise<number | undefined> =>
     vault.metric('vaultsync_vault_low_space{volume="data"}');
   expect(await low()).toBe(0);
@@ -54,6 +56,22 @@ test("warnings about disk space name the volume and its sizes", async () => {
   expect(await low()).toBe(1);
   expect(log).toContain(`"volume":"data","directory":"${directory.path}","free":${LOW - 1}`);
   expect(log).not.toContain("[redacted]");
+});
+
+test("with low disk space, deleted secrets go to the trash, and the trash can be emptied", async () => {
+  const disk = { free: 10 * LOW, clock: new VirtualClock() };
+  await using vault = await start(disk, { trashDays: 30 });
+  const caller = await vault.client(ann);
+  for (const key_name of ["a", "b", "c"])
+    await caller.call("protect", { key_name, key_value: "x" });
+  await becomes(disk, LOW - 1, vault);
+  const { trash } = (await caller.call("delete", { key_name: ["a", "b", "c"] })).json();
+  expect((await caller.call("trash_delete", { id: trash[0].id })).outcome()).toBe("200");
+  expect((await caller.call("trash_restore", { id: trash[1].id })).outcome()).toBe("200");
+  expect((await caller.call("trash_empty")).json()).toEqual({ deleted: 1 });
+  // More than an account that frees nothing may send.
+  for (let request = 0; request < 30; request += 1)
+    expect((await caller.call("trash_empty")).outcome()).toBe("200");
 });
 
 test("with low disk space, what adds data is rejected; reads, logins and deletions are served", async () => {
