@@ -74,6 +74,28 @@ test("with low disk space, deleted secrets go to the trash, and the trash can be
     expect((await caller.call("trash_empty")).outcome()).toBe("200");
 });
 
+test("with low disk space, the largest entries of the trash end early", async () => {
+  const disk = { free: 10 * LOW, clock: new VirtualClock() };
+  await using vault = await start(disk, { trashDays: 30 });
+  const caller = await vault.client(ann);
+  const small = Array.from({ length: 9 }, (_, n) => `small-${n}`);
+  for (const key_name of [...small, "kept"])
+    await caller.call("protect", { key_name, key_value: "x" });
+  for (const filename of ["large", "larger"])
+    await caller.upload([{ filename, bytes: Buffer.alloc(filename.length * 1000) }]);
+  await caller.call("delete_all_files");
+  const names = async () =>
+    (await caller.call("trash_list")).json().trash.map(({ name }: { name: string }) => name);
+  await caller.call("delete", { key_name: small });
+  await disk.clock.advance(1);
+  await caller.call("delete", { key_name: "kept" });
+  await becomes(disk, LOW - 1, vault);
+  await disk.clock.advance(5000);
+  // A sweep ends the two files, and eight of the secrets.
+  await expect.poll(async () => (await names()).length).toBe(2);
+  expect(await names()).toContain("kept");
+});
+
 test("with low disk space, what adds data is rejected; reads, logins and deletions are served", async () => {
   const disk = { free: 10 * LOW, clock: new VirtualClock() };
   await using vault = await start(disk);

@@ -228,12 +228,10 @@ describe("the end of entries", () => {
     expect(await names()).toEqual(["f", "c"]);
   });
 
-  test("trash_delete and trash_empty delete permanently and free the quota", async () => {
-    await restart({ limits: { quotas: { ...defaultQuotas, bytes: 2000, secrets: 4 } } });
-    await protect("a", "x".repeat(500));
-    await protect("b", "x".repeat(500));
+  test("trash_delete and trash_empty delete permanently", async () => {
+    await protect("a");
+    await protect("b");
     const [a, b] = await remove("a", "b");
-    expect(await protect("c", "x".repeat(1500))).toBe("403 quota_exceeded");
     expect((await ann!.call("trash_delete", { id: [a, "unknown"] })).outcome()).toBe(
       "404 trash_entry_not_found",
     );
@@ -241,10 +239,55 @@ describe("the end of entries", () => {
       deleted: [{ id: a, kind: "secret", name: "a" }],
     });
     expect((await restore(a!)).outcome()).toBe("404 trash_entry_not_found");
-    expect(await protect("c", "x".repeat(1250))).toBe("403 quota_exceeded");
     expect((await ann!.call("trash_empty")).json()).toEqual({ deleted: 1 });
     expect((await restore(b!)).outcome()).toBe("404 trash_entry_not_found");
-    expect(await protect("c", "x".repeat(1400))).toBe("200");
+  });
+});
+
+describe("the quotas of an account", () => {
+  const quotas = { ...defaultQuotas, secrets: 2, versions: 3, bytes: 3000, grants: 1 };
+
+  test("are free for another secret or file after a deletion, as without a trash", async () => {
+    await restart({ limits: { quotas } });
+    for (const round of [1, 2, 3]) {
+      expect(await protect("a", "x".repeat(1200))).toBe("200");
+      expect(await protect("b", "x".repeat(1200))).toBe("200");
+      expect(await protect("c"), `${round}`).toBe("403 quota_exceeded");
+      expect(await share("a", { usr_id_to: BOB })).toBe("200");
+      await remove("a", "b");
+      expect((await upload("f", "x".repeat(2500))).outcome()).toBe("200");
+      expect((await upload("g", "x".repeat(2500))).outcome()).toBe("403 quota_exceeded");
+      await ann!.call("delete_file", { filename: "f" });
+    }
+  });
+
+  test("limit a trash by themselves: the oldest entries end when it has more", async () => {
+    await restart({ limits: { quotas } });
+    for (const name of ["a", "b", "c"]) {
+      await protect(name, "x".repeat(1200));
+      await clock.advance(1);
+      await remove(name);
+    }
+    expect(await names()).toEqual(["c", "b"]);
+    await restart({ limits: { quotas } });
+    for (const name of ["a", "b"]) {
+      await protect(name);
+      await share(name, { usr_id_to: BOB });
+      await clock.advance(1);
+      await remove(name);
+    }
+    expect(await names()).toEqual(["b"]);
+  });
+
+  test("reject a restore for which there is no space any more, and restore nothing", async () => {
+    await restart({ limits: { quotas } });
+    await protect("a", "x".repeat(1200));
+    const ids = await remove("a");
+    for (const name of ["b", "c"]) await protect(name, "x".repeat(1200));
+    expect((await restore(ids)).outcome()).toBe("403 quota_exceeded");
+    expect(await names()).toEqual(["a"]);
+    await ann!.call("delete", { key_name: "c" });
+    expect((await restore(ids)).outcome()).toBe("200");
   });
 });
 

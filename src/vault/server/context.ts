@@ -49,7 +49,7 @@ export interface Verified {
 }
 
 /** Choices of the operator of a server. */
-interface Policies {
+export interface Policies {
   readonly expired: ExpiredPolicy;
   readonly scopeAttributesBy: ScopeAttributesPolicy;
   /** Maximum lifetime of an access token in hours; `undefined` without one. */

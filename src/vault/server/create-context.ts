@@ -9,7 +9,7 @@ import { ACCOUNT_FACTOR, TokenBuckets, type RequestRate } from "./protection/tok
 import { TokenUses } from "./accounts/tokens.ts";
 import { AuditBudget } from "./audit/audit-budget.ts";
 import { ConsumerUses } from "./consumers/consumer-uses.ts";
-import type { VaultContext } from "./context.ts";
+import type { Policies, VaultContext } from "./context.ts";
 import { errors } from "./errors.ts";
 import { IdentityIssuers } from "./identities/identity-issuers.ts";
 import {
@@ -90,6 +90,17 @@ function createHashingLimiter(limits: LoginLimits): HashingLimiter {
   return new HashingLimiter(queue, () => errors.tooManyLogins(1000));
 }
 
+function policiesOf(options: VaultServerOptions): Policies {
+  return {
+    expired: options.expired ?? "serve",
+    scopeAttributesBy: options.scopeAttributesBy ?? "writer",
+    maxTokenHours: options.maxTokenHours,
+    keepVersions: options.keepVersions,
+    trashDays: options.trashDays ?? 0,
+    signUp: options.signUp ?? { mode: "invited" },
+  };
+}
+
 /** Creates what the routes, the sweeper and the mailer share. */
 export function createContext(
   options: VaultServerOptions,
@@ -100,11 +111,11 @@ export function createContext(
   const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
   const clock = options.clock ?? systemClock;
   const logger = options.logger ?? silentLogger;
-  const signUp = options.signUp ?? { mode: "invited" };
+  const policies = policiesOf(options);
   const senderIdentity = (): SenderIdentity => ({
     appUrl: appUrl(),
     from: options.mail?.from ?? `vaultsync@${mailDomain(appUrl())}`,
-    signUp,
+    signUp: policies.signUp,
   });
   const requestRate = createRequestRate(clock, limits);
   return {
@@ -114,12 +125,7 @@ export function createContext(
     limits,
     logger,
     metrics,
-    expired: options.expired ?? "serve",
-    scopeAttributesBy: options.scopeAttributesBy ?? "writer",
-    maxTokenHours: options.maxTokenHours,
-    keepVersions: options.keepVersions,
-    trashDays: options.trashDays ?? 0,
-    signUp,
+    ...policies,
     emailDelivery: opened.mailDirectory === undefined ? "smtp" : "files",
     hashing: createHashingLimiter(limits),
     passwords: new PasswordHasher({

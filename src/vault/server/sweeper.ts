@@ -2,6 +2,7 @@ import type { Timer } from "../../lib/clock.ts";
 import { storeAnchor } from "./audit/anchored-audit-log.ts";
 import { REFRESH_IDLE_MS } from "./accounts/tokens.ts";
 import type { VaultContext } from "./context.ts";
+import { endEntry, SecretRemoval } from "./protection/removal.ts";
 import { longWork } from "./long-work.ts";
 import { background, type Store, type Transaction } from "./store/store.ts";
 import type { ExpiredToken } from "./store/tables/account-tables.ts";
@@ -64,22 +65,36 @@ async function removeDue(
   return { removed, more: due.length === BATCH_SIZE };
 }
 
-/**
- * Removes some of the entries of the trash that have ended; returns whether there are more. Secrets
- * are retired: their versions and grants follow in small transactions.
- */
-async function endTrash({ trash, secrets, files }: Transaction, now: number): Promise<boolean> {
-  const ended = await trash.ended(now, TRASH_PER_BATCH);
-  for (const { kind, id } of ended) {
-    if (kind === "secret") await secrets.retire(id);
-    else await files.remove(id);
-  }
+/** Removes some of the entries of the trash that have ended; returns whether there are more. */
+async function endTrash(transaction: Transaction, now: number): Promise<boolean> {
+  const ended = await transaction.trash.ended(now, TRASH_PER_BATCH);
+  const removal = new SecretRemoval();
+  for (const entry of ended) await endEntry(transaction, entry, removal);
   return ended.length === TRASH_PER_BATCH;
+}
+
+/**
+ * Removes some of the largest entries of the trash on a disk that is low on space: the next sweep
+ * continues while it still is.
+ */
+async function makeRoom({ store, space, logger }: VaultContext): Promise<void> {
+  if (space?.isLow !== true) return;
+  const ended = await store.write(async (transaction) => {
+    const largest = await transaction.trash.largest(TRASH_PER_BATCH);
+    const removal = new SecretRemoval();
+    for (const entry of largest) await endEntry(transaction, entry, removal);
+    return largest;
+  }, background);
+  if (ended.length === 0) return;
+  const bytes = ended.reduce((sum, entry) => sum + entry.bytes, 0);
+  const fields = { event: "trash_ended_early", entries: ended.length, bytes };
+  logger.warn(fields, "low disk space, removed the largest entries of the trash");
 }
 
 async function sweepSecretsAndFiles(context: VaultContext, now: number): Promise<void> {
   const staleBefore = now - STAGED_MAX_AGE_MS;
   await repeat(context, (transaction) => endTrash(transaction, now));
+  await makeRoom(context);
   await repeat(context, async (transaction) => {
     const { removed, more } = await removeDue(transaction, now);
     context.metrics.removed.inc(removed);

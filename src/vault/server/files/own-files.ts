@@ -2,7 +2,7 @@ import type { TrashedRecord } from "../../../protocol/responses.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
-import { moveToTrash, trimTrash } from "../protection/move-to-trash.ts";
+import { moveToTrash, trimTrash } from "../protection/removal.ts";
 import type { Transaction } from "../store/store.ts";
 import { openDigest, readBlob } from "./blob.ts";
 import { errors } from "../errors.ts";

@@ -3,6 +3,7 @@ import type { KeyRing } from "../crypto/key-ring.ts";
 import { defaultLimits, quotaTexts, type Quotas } from "../limits.ts";
 import { currentKey } from "../store/current-key.ts";
 import type { Transaction } from "../store/store.ts";
+import type { Usage } from "../store/tables/account-tables.ts";
 
 export interface HandOverPlan {
   /** Canonical addresses of the former and the new owner. */
@@ -36,12 +37,22 @@ export async function requireDisabled({ users }: Transaction, email: string): Pr
   }
 }
 
+const COUNTED = ["secrets", "versions", "bytes", "grants"] as const;
+
+/** Returns what an account has outside of its trash: the trash is not handed over. */
+async function liveUsage({ usage, trash }: Transaction, owner: string): Promise<Usage> {
+  const [all, trashed] = [await usage.of(owner), await trash.usage(owner)];
+  const live = { ...all };
+  for (const name of COUNTED) live[name] -= trashed[name];
+  return live;
+}
+
 async function requireQuotas(
-  { usage }: Transaction,
+  transaction: Transaction,
   { from, to, quotas }: HandOverPlan,
 ): Promise<void> {
-  const [given, had] = [await usage.of(from), await usage.of(to)];
-  const exceeded = (["secrets", "versions", "bytes", "grants"] as const).filter(
+  const [given, had] = [await liveUsage(transaction, from), await liveUsage(transaction, to)];
+  const exceeded = COUNTED.filter(
     (name) => given[name] > 0 && given[name] + had[name] > quotas[name],
   );
   if (exceeded.length === 0) return;

@@ -2,7 +2,7 @@ import type { VaultContext } from "../context.ts";
 import { openEnvelope, sealEnvelope } from "../crypto/envelope.ts";
 import { errors } from "../errors.ts";
 import { resealSecret } from "../hand-over/reseal.ts";
-import { SecretRemoval } from "../secrets/delete-secrets.ts";
+import { SecretRemoval } from "../protection/removal.ts";
 import { valueIdentity } from "../secrets/secret-value.ts";
 import { currentKey } from "../store/current-key.ts";
 import type { Secret, SecretIdentity, SecretVersion } from "../store/records.ts";

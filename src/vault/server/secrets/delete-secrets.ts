@@ -3,34 +3,10 @@ import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import { chargeChanges } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
-import { moveToTrash, trimTrash } from "../protection/move-to-trash.ts";
+import { moveToTrash, SecretRemoval, trimTrash } from "../protection/removal.ts";
 import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import { errors } from "../errors.ts";
 import { forEachUniqueName, ownCandidates } from "./find-secret.ts";
-import type { Transaction } from "../store/store.ts";
-
-/**
- * Versions and grants of a secret, and bytes of all secrets of a request, that are erased in its
- * transaction.
- */
-const MOST_ROWS = 16;
-const MOST_BYTES = 4 * 1024 * 1024;
-
-/**
- * Removes secrets in one transaction. A large secret is retired: it is gone for all users, and its
- * name is free, but the sweeper erases its versions and grants, in small transactions: no request
- * takes longer for a larger secret.
- */
-export class SecretRemoval {
-  #bytesLeft = MOST_BYTES;
-
-  async remove({ secrets }: Pick<Transaction, "secrets">, secretId: string): Promise<void> {
-    const { rows, bytes } = await secrets.sizeUpTo(secretId, MOST_ROWS + 1);
-    if (rows > MOST_ROWS || bytes > this.#bytesLeft) return secrets.retire(secretId);
-    this.#bytesLeft -= bytes;
-    return secrets.remove(secretId);
-  }
-}
 
 /** Distinct names of deleted secrets. */
 export interface DeletedSecrets {

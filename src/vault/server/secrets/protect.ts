@@ -9,7 +9,7 @@ import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickOwnUnshared, authenticAccess } from "../access/pick-secret.ts";
 import { reachableQuota, withinQuota } from "../protection/within-quota.ts";
 import { currentKey } from "../store/current-key.ts";
-import { SecretRemoval } from "./delete-secrets.ts";
+import { SecretRemoval } from "../protection/removal.ts";
 import { requireVersion, changedMetadata, deadline } from "./change-rules.ts";
 import { secretRecord } from "./secret-record.ts";
 import type { Secret, SecretVersion } from "../store/records.ts";

@@ -3,7 +3,7 @@ import { requireUnlimited } from "../access/permission.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
-import { SecretRemoval } from "../secrets/delete-secrets.ts";
+import { endEntry, SecretRemoval } from "../protection/removal.ts";
 import type { Transaction } from "../store/store.ts";
 import type { TrashEntry } from "../store/tables/trash-table.ts";
 
@@ -37,8 +37,7 @@ export async function deleteFromTrash(
     const deleted: Pick<RestoredRecord, "id" | "kind" | "name">[] = [];
     for (const id of new Set(ids)) {
       const { kind, name } = await findEntry(transaction, caller, id, now);
-      if (kind === "secret") await removal.remove(transaction, id);
-      else await transaction.files.remove(id);
+      await endEntry(transaction, { kind, id }, removal);
       deleted.push({ id, kind, name });
     }
     return deleted;
@@ -59,11 +58,8 @@ export async function emptyTrash(context: VaultContext, caller: Caller): Promise
   for (let size = PER_BATCH; size === PER_BATCH; deleted += size) {
     size = await writeAs(context, caller, async (transaction) => {
       const removal = new SecretRemoval();
-      const entries = await transaction.trash.beyond(caller.email, 0, PER_BATCH);
-      for (const { kind, id } of entries) {
-        if (kind === "secret") await removal.remove(transaction, id);
-        else await transaction.files.remove(id);
-      }
+      const entries = await transaction.trash.oldest(caller.email, PER_BATCH);
+      for (const entry of entries) await endEntry(transaction, entry, removal);
       return entries.length;
     });
   }

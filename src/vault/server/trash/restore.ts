@@ -125,7 +125,7 @@ export async function restoreFromTrash(
   requireUnlimited(caller.scope);
   const now = context.clock.now();
   return writeWide(context, caller, (transaction) =>
-    withinQuota(context, transaction, { owner: caller.email }, async () => {
+    withinQuota(context, transaction, { owner: caller.email, restores: true }, async () => {
       const restored: RestoredRecord[] = [];
       for (const id of new Set(ids)) {
         const entry = await findEntry(transaction, caller, id, now);

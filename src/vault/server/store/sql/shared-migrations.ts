@@ -123,7 +123,9 @@ export function trashTables({ text, integer, real, kind }: ColumnTypes): string 
     name ${text} NOT NULL,
     trashed_at ${real} NOT NULL,
     ends_at ${real} NOT NULL,
-    used_version ${integer} NOT NULL${more}
+    used_version ${integer} NOT NULL,
+    versions ${integer} NOT NULL,
+    bytes ${integer} NOT NULL${more}
   ) ${kind};
   CREATE INDEX trashed_${name}_by_name ON trashed_${name} (owner, name);
   CREATE INDEX trashed_${name}_by_time ON trashed_${name} (owner, trashed_at, id);

@@ -11,7 +11,8 @@ import { adminActions, type Identity } from "../records.ts";
 import type { Row } from "./row.ts";
 import type { MacFields, RowSeals } from "../row-macs.ts";
 
-function usageOf(row: Row | undefined): Usage {
+/** Returns the amounts that a row counts. */
+export function usageOf(row: Row | undefined): Usage {
   if (!row) return { secrets: 0, versions: 0, bytes: 0, grants: 0 };
   return {
     secrets: row.number("secrets"),

@@ -1,7 +1,8 @@
 import { RETIRED_MARK, TRASHED_AT } from "./retired-name.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { TrashEntry, TrashKind, TrashTable } from "../tables/trash-table.ts";
+import { usageOf } from "./sql-account-tables.ts";
+import type { SizedEntry, TrashEntry, TrashKind, TrashTable } from "../tables/trash-table.ts";
 
 /** The table of each kind and the table with its versions. */
 const tablesOf = {
@@ -22,17 +23,21 @@ export function noteVersionsSql(kind: TrashKind): string {
     AND name = coalesce((SELECT name FROM ${trashed} WHERE id = ?1), (SELECT name FROM ${live} WHERE id = ?1))`;
 }
 
+/** Bytes of a version, as the triggers of `account_usage` count them. */
+const SIZES = { secret: "octet_length(sealed) + octet_length(metadata)", file: "size" } as const;
 const DEADLINE = { secret: ", delete_at", file: "" } as const;
 
 /** Inserts an entry; ?2 and ?3 are its times. */
 function insertSql(kind: TrashKind): string {
-  const { live } = tablesOf[kind];
+  const { live, versions, key } = tablesOf[kind];
+  const own = `FROM ${versions} WHERE ${key} = ?1`;
   const [end, deadline] =
     kind === "secret"
       ? ["CASE WHEN delete_at < ?3 THEN delete_at ELSE ?3 END", DEADLINE.secret]
       : ["?3", DEADLINE.file];
-  return `INSERT INTO trashed_${live} (id, owner, name, trashed_at, ends_at, used_version${deadline})
-    SELECT id, owner, name, ?2, ${end}, 0${deadline} FROM ${live} WHERE id = ?1`;
+  return `INSERT INTO trashed_${live} (id, owner, name, trashed_at, ends_at, used_version, versions, bytes${deadline})
+    SELECT id, owner, name, ?2, ${end}, 0, (SELECT count(*) ${own}),
+      CAST((SELECT coalesce(sum(${SIZES[kind]}), 0) ${own}) AS bigint)${deadline} FROM ${live} WHERE id = ?1`;
 }
 
 const HIDE = {
@@ -60,18 +65,30 @@ function listSql(kind: TrashKind, after: boolean): string {
     ORDER BY t.trashed_at DESC, t.id DESC LIMIT ?3`;
 }
 
-/** Selects kind and id of the entries of both kinds that satisfy a condition, with a column. */
-function bothSql(condition: string, column: string): string {
+const GRANTS = ["person_grants", "team_grants"];
+const grantsOf = (secret: string): string =>
+  GRANTS.map((table) => `(SELECT count(*) FROM ${table} WHERE secret_id = ${secret})`).join(" + ");
+
+/** Selects the entries of both kinds that satisfy a condition. */
+function bothSql(condition: string): string {
   return (["secret", "file"] as const)
     .map(
       (kind) =>
-        `SELECT '${kind}' AS kind, id, ${column} AS at FROM trashed_${tablesOf[kind].live} WHERE ${condition}`,
+        `SELECT '${kind}' AS kind, id, trashed_at, ends_at, versions, bytes FROM trashed_${tablesOf[kind].live} WHERE ${condition}`,
     )
     .join(" UNION ALL ");
 }
 
-const BEYOND = `SELECT kind, id FROM (${bothSql("owner = ?1", "trashed_at")}) AS all_of ORDER BY at DESC, id DESC LIMIT ?3 OFFSET ?2`;
-const ENDED = `SELECT kind, id FROM (${bothSql("ends_at <= ?1", "ends_at")}) AS all_ended ORDER BY at, id LIMIT ?2`;
+const SIZED = `SELECT kind, id, versions, bytes, ${grantsOf("e.id")} AS grants FROM`;
+const OLDEST = `${SIZED} (${bothSql("owner = ?1")}) AS e ORDER BY trashed_at, id LIMIT ?2`;
+const LARGEST = `${SIZED} (${bothSql("bytes > 0")}) AS e ORDER BY bytes DESC, trashed_at, id LIMIT ?1`;
+const ENDED = `SELECT kind, id FROM (${bothSql("ends_at <= ?1")}) AS e ORDER BY ends_at, id LIMIT ?2`;
+
+const USAGE = `SELECT coalesce(sum(CASE kind WHEN 'secret' THEN 1 END), 0) AS secrets,
+    coalesce(sum(CASE kind WHEN 'file' THEN 1 END), 0) AS files,
+    CAST(coalesce(sum(versions), 0) AS bigint) AS versions, CAST(coalesce(sum(bytes), 0) AS bigint) AS bytes,
+    ${GRANTS.map((table) => `(SELECT count(*) FROM ${table} AS g JOIN trashed_secrets AS t ON t.id = g.secret_id WHERE t.owner = ?1)`).join(" + ")} AS grants
+  FROM (${bothSql("owner = ?1")}) AS e`;
 
 function nextVersionSql(kind: TrashKind): string {
   const { live } = tablesOf[kind];
@@ -93,6 +110,16 @@ function entryOf(kind: TrashKind, row: Row): TrashEntry {
 
 function keyOf(row: Row): Pick<TrashEntry, "kind" | "id"> {
   return { kind: row.text("kind") === "file" ? "file" : "secret", id: row.text("id") };
+}
+
+function sizedOf(row: Row): SizedEntry {
+  const { kind, id } = keyOf(row);
+  const [versions, bytes, grants] = [
+    row.number("versions"),
+    row.number("bytes"),
+    row.number("grants"),
+  ];
+  return { kind, id, secrets: kind === "secret" ? 1 : 0, versions, bytes, grants };
 }
 
 export function sqlTrash(db: SqlConnection): TrashTable {
@@ -133,8 +160,15 @@ export function sqlTrash(db: SqlConnection): TrashTable {
         size: row.number("size"),
       }));
     },
-    async beyond(owner, keep, atMost) {
-      return (await db.all(BEYOND, owner, keep, atMost)).map(keyOf);
+    async usage(owner) {
+      const row = await db.get(USAGE, owner);
+      return { ...usageOf(row), files: row?.number("files") ?? 0 };
+    },
+    async oldest(owner, atMost) {
+      return (await db.all(OLDEST, owner, atMost)).map(sizedOf);
+    },
+    async largest(atMost) {
+      return (await db.all(LARGEST, atMost)).map(sizedOf);
     },
     async ended(now, atMost) {
       return (await db.all(ENDED, now, atMost)).map(keyOf);

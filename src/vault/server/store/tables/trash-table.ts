@@ -1,3 +1,5 @@
+import type { Usage } from "./account-tables.ts";
+
 /** Kinds of records in the trash. */
 export const trashKinds = ["secret", "file"] as const;
 export type TrashKind = (typeof trashKinds)[number];
@@ -27,6 +29,12 @@ export interface ListedEntry extends TrashEntry {
   readonly size: number;
 }
 
+/** An entry with its part of the amounts that the account has stored. */
+export interface SizedEntry extends Usage {
+  readonly kind: TrashKind;
+  readonly id: string;
+}
+
 export interface TrashTable {
   /**
    * Moves a secret or file to the trash with versions and grants: it is gone for all users and for
@@ -48,8 +56,12 @@ export interface TrashTable {
     now: number,
     atMost: number,
   ): Promise<ListedEntry[]>;
-  /** Returns at most `atMost` of the oldest entries of an account beyond the newest `keep`. */
-  beyond(owner: string, keep: number, atMost: number): Promise<Pick<TrashEntry, "kind" | "id">[]>;
+  /** Returns what an account has in the trash. */
+  usage(owner: string): Promise<Usage & { readonly files: number }>;
+  /** Returns at most `atMost` entries of an account, the oldest first. */
+  oldest(owner: string, atMost: number): Promise<SizedEntry[]>;
+  /** Returns at most `atMost` entries of all accounts, those with most bytes first. */
+  largest(atMost: number): Promise<SizedEntry[]>;
   /** Returns at most `atMost` entries that have ended. */
   ended(now: number, atMost: number): Promise<Pick<TrashEntry, "kind" | "id">[]>;
   /**

@@ -1,0 +1,85 @@
+import type { Limits } from "../limits.ts";
+import type { Transaction } from "../store/store.ts";
+import type { TrashEntry, TrashKind } from "../store/tables/trash-table.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Entries beyond the quota that one request removes; later requests remove more. */
+const MOST_TRIMMED = 500;
+
+/** Amounts of the trash whose limits are the quotas. */
+const LIMITED = ["versions", "bytes", "grants"] as const;
+
+/** Choices of the operator that limit a trash. */
+interface TrashPolicy {
+  readonly trashDays: number;
+  readonly limits: Pick<Limits, "quotas">;
+}
+
+/**
+ * Versions and grants of a secret, and bytes of all secrets of a request, that are erased in its
+ * transaction.
+ */
+const MOST_ROWS = 16;
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Removes secrets in one transaction. A large secret is retired: it is gone for all users, and its
+ * name is free, but the sweeper erases its versions and grants, in small transactions: no request
+ * takes longer for a larger secret.
+ */
+export class SecretRemoval {
+  #bytesLeft = MOST_BYTES;
+
+  async remove({ secrets }: Pick<Transaction, "secrets">, secretId: string): Promise<void> {
+    const { rows, bytes } = await secrets.sizeUpTo(secretId, MOST_ROWS + 1);
+    if (rows > MOST_ROWS || bytes > this.#bytesLeft) return secrets.retire(secretId);
+    this.#bytesLeft -= bytes;
+    return secrets.remove(secretId);
+  }
+}
+
+/** Moves a secret or file to the trash of a server that has one. */
+export async function moveToTrash(
+  { trashDays }: Pick<TrashPolicy, "trashDays">,
+  { trash }: Pick<Transaction, "trash">,
+  kind: TrashKind,
+  id: string,
+  now: number,
+): Promise<void> {
+  await trash.put(kind, id, now, now + trashDays * DAY_MS);
+}
+
+/** Removes an entry permanently. The sweeper erases the bytes of large files, too. */
+export async function endEntry(
+  transaction: Transaction,
+  { kind, id }: Pick<TrashEntry, "kind" | "id">,
+  removal: SecretRemoval,
+): Promise<void> {
+  if (kind === "secret") await removal.remove(transaction, id);
+  else await transaction.files.remove(id);
+}
+
+/**
+ * Removes the oldest entries of an account whose trash has more than the quota of entries, or more
+ * than the account may have outside of it.
+ */
+export async function trimTrash(
+  { limits: { quotas } }: Pick<TrashPolicy, "limits">,
+  transaction: Transaction,
+  owner: string,
+): Promise<void> {
+  const { trash } = transaction;
+  const { secrets, files, ...left } = await trash.usage(owner);
+  let entries = secrets + files;
+  const isOver = (): boolean =>
+    entries > quotas.trash || LIMITED.some((name) => left[name] > quotas[name]);
+  if (!isOver()) return;
+  const removal = new SecretRemoval();
+  for (const entry of await trash.oldest(owner, MOST_TRIMMED)) {
+    await endEntry(transaction, entry, removal);
+    entries -= 1;
+    for (const name of LIMITED) left[name] -= entry[name];
+    if (!isOver()) return;
+  }
+}
