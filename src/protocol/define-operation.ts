@@ -61,6 +61,7 @@ type AuditField =
   | "expiration_hours"
   | "allowed_networks"
   | "lifetime_hours"
+  | "permanently"
   | "new_name"
   | "name"
   | "id";

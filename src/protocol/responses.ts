@@ -98,6 +98,7 @@ export type ExposedSecret = Readonly<z.infer<typeof exposedSecret>>;
 
 /** A resource that read a value, as `consumer_list` returns it. */
 export const consumerRecord = z.object({
+  name: z.string().meta({ description: "Name of the secret or file." }),
   consumer: z.string().meta({
     description: "`cluster/namespace/Kind/name`, as the client names it; nothing proves it.",
   }),

@@ -42,6 +42,7 @@ export const sample = {
     expired: false,
   },
   consumer: {
+    name: "db",
     consumer: "prod-eu/shop/VaultSecret/shop-db",
     version: 2,
     last_read_at: created,

@@ -336,17 +336,21 @@ test("a deletion says whether the vault has moved it to its trash", async () => 
   await writeFile(directory.join("other"), `${other.passwords.get(ann)}\n`);
   const login = ["login", "--url", other.url, "--email", ann];
   await writeFile(directory.join("app.conf"), "x");
-  const deletions = async (): Promise<string[]> => {
+  const deletions = async (...flags: string[]): Promise<string[]> => {
     await setSecret(ann, "db");
     await as(ann, "file", "put", directory.join("app.conf"));
-    const secret = await as(ann, "secret", "delete", "db", "--yes");
-    const file = await as(ann, "file", "delete", "app.conf", "--yes");
+    const secret = await as(ann, "secret", "delete", "db", "--yes", ...flags);
+    const file = await as(ann, "file", "delete", "app.conf", "--yes", ...flags);
     return [secret.stderr, file.stderr];
   };
   await as(ann, ...login, "--password-file", directory.join("other"));
   expect(await deletions()).toEqual([
     "moved db with all versions to the trash\n",
     "moved app.conf with all versions to the trash\n",
+  ]);
+  expect(await deletions("--permanently")).toEqual([
+    "deleted db with all versions\n",
+    "deleted app.conf with all versions\n",
   ]);
   await logIn(ann);
   expect(await deletions()).toEqual([

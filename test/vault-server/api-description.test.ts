@@ -210,8 +210,7 @@ test("successful and error responses of each operation match the document", asyn
   check("protect_file", await ann.upload([], { countoffiles: "0" }), 400);
   await call(ann, "list_file");
   await call(ann, "download_file", { filename: "f" });
-  // The only version: the file goes to the trash.
-  const { trash } = (await call(ann, "delete_file", { filename: "f", version: 1 })).json();
+  const { trash } = (await call(ann, "delete_file", { filename: "f" })).json();
   await call(ann, "delete_all_files");
   await call(ann, "trash_list");
   await call(ann, "trash_restore", { id: [a, trash[0].id] });

@@ -106,12 +106,13 @@ describe("consumer_list", () => {
     expect((await readFor("dev/shop/VaultPush/push")).outcome()).toBe("200");
     expect(await swept(2)).toEqual([
       {
+        name: "db",
         consumer: "dev/shop/VaultPush/push",
         version: 2,
         last_read_at: new Date(Date.parse(at) + 1_000).toISOString(),
         account: ANN,
       },
-      { consumer: SHOP, version: 1, last_read_at: at, account: ANN },
+      { name: "db", consumer: SHOP, version: 1, last_read_at: at, account: ANN },
     ]);
   });
 
@@ -129,6 +130,19 @@ describe("consumer_list", () => {
     );
     const response = await bob!.call("consumer_list", { key_name: "db" });
     expect(response.outcome()).toBe("403 forbidden");
+  });
+
+  test("has the reads of several secrets, each with the name, or none if one is unknown", async () => {
+    await ann!.call("protect", { key_name: "other", key_value: "x" });
+    await readFor(SHOP, "expose", { key_name: "db" });
+    clock.stepWall(1_000);
+    await readFor(SHOP, "expose", { key_name: "other" });
+    expect(await swept(2, { key_name: ["db", "other", "db"] })).toMatchObject([
+      { name: "other", consumer: SHOP, version: 1 },
+      { name: "db", consumer: SHOP, version: 2 },
+    ]);
+    const unknown = await ann!.call("consumer_list", { key_name: ["db", "none"] });
+    expect(unknown.outcome()).toBe("404 secret_not_found");
   });
 
   test("has the reads of a file apart from the reads of a secret of its name", async () => {

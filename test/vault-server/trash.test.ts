@@ -291,6 +291,23 @@ describe("the quotas of an account", () => {
   });
 });
 
+test("a permanent deletion bypasses the trash: of secrets, of a file, of its only version", async () => {
+  await protect("db");
+  const secret = await ann!.call("delete", { key_name: "db", permanently: true });
+  expect(secret.json()).toEqual({ deleted: ["db"] });
+  await upload("f", "x");
+  const file = await ann!.call("delete_file", { filename: "f", permanently: true });
+  expect(file.json()).toEqual({ deleted: { filename: "f", versions: [1] } });
+  await upload("f", "x");
+  await ann!.call("delete_file", { filename: "f", version: 1 });
+  expect(await trash()).toEqual([]);
+  expect((await ann!.call("list_file")).json().files).toEqual([]);
+  await protect("db");
+  expect(await list()).toMatchObject([{ key_version: 1 }]);
+  const narrow = await ann!.call("delete", { key_name: "db", permanently: "yes" });
+  expect(narrow.json().error.details).toMatchObject([{ path: "permanently" }]);
+});
+
 test("a server without a trash deletes immediately; entries from before stay until their end", async () => {
   await restart({ trashDays: 0 });
   await protect("db");

@@ -143,6 +143,41 @@ describe("the deletion", () => {
     await dialog.getByText("In the last 24 hours, it was read by:").waitFor();
   });
 
+  test("of a selection names the resources that read one of its secrets, with its name", async () => {
+    await readBy(1, "c/n/VaultSecret/old");
+    now();
+    await readBy(2, SHOP);
+    for (const key_name of ["mine", "received"])
+      await anns.call("protect", { key_name, key_value: "x" });
+    const bobs = await vault.client(bob);
+    await bobs.call("protect", { key_name: "of-bob", key_value: "x" });
+    const share = { key_name: "of-bob", usr_id_from: bob, usr_id_to: ann, permission: "R" };
+    await bobs.call("share", share);
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go("/secrets");
+    const dialog = page.getByRole("dialog");
+    const open = async () => page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByLabel("Select all on this page").check();
+    await open();
+    const readers = dialog.getByRole("list", { name: "Read in the last 24 hours by" });
+    await expect
+      .poll(() => readers.getByRole("listitem").allTextContents())
+      .toEqual(["shop/shop-db (VaultSecret), cluster kubernetes: db, version 2, just now"]);
+    await dialog.getByText("In the last 24 hours, they were read by:").waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByLabel("Select db", { exact: true }).uncheck();
+    const requested = page.waitForResponse(/consumer_list/u);
+    await open();
+    await requested;
+    expect(await readers.count()).toBe(0);
+    await page.keyboard.press("Escape");
+    await page.route("**/consumer_list", (route) => route.fulfill({ status: 500, body: "none" }));
+    await open();
+    await dialog.getByText("The vault did not say which clusters have read them.").waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+  });
+
   test("of a file or its version names the resources, and its row shows them", async () => {
     now();
     for (const text of ["one", "two"])

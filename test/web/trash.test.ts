@@ -114,6 +114,53 @@ describe("Undo", () => {
   });
 });
 
+describe("a permanent deletion", () => {
+  test.each(["light", "dark"] as const)(
+    "of a secret says in %s colors that it is final, and leaves nothing in the trash",
+    async (colorScheme) => {
+      await protect("db");
+      const { page, go } = await browser.visit(users.vault, { as: ann, colorScheme });
+      await go(secretRoute(ann, "db"));
+      await page.getByRole("button", { name: "Delete secret" }).click();
+      const dialog = page.getByRole("dialog", { name: "Delete secret?" });
+      await dialog.getByText("move to the trash for 30 days").waitFor();
+      await dialog.getByLabel("Delete permanently").check();
+      await dialog.getByText("and all its versions cannot be restored.").waitFor();
+      expect(await accessibilityViolations(page)).toEqual([]);
+      await dialog.getByRole("button", { name: "Delete secret" }).click();
+      await page.getByText("Deleted db.").waitFor();
+      expect(await undo(page).count()).toBe(0);
+      expect(await trashed()).toEqual([]);
+      expect(await names()).toEqual([]);
+    },
+  );
+
+  test("of a selection and of a file leaves nothing in the trash", async () => {
+    for (const name of ["a", "b"]) await protect(name);
+    await users.ann.upload([{ filename: "app.conf", bytes: Buffer.from("a") }]);
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/secrets");
+    await page.getByLabel("Select all on this page").check();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Delete 2 secrets?" });
+    await dialog.getByLabel("Delete permanently").check();
+    await dialog.getByText("This cannot be undone.").waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("Deleted 2 secrets.").waitFor();
+    expect(await undo(page).count()).toBe(0);
+    await go("/files");
+    await page.getByRole("button", { name: "Delete app.conf with all versions" }).click();
+    const question = page.getByRole("dialog", { name: "Delete file?" });
+    await question.getByLabel("Delete permanently").check();
+    await question.getByText("cannot be restored").waitFor();
+    await question.getByRole("button", { name: "Delete file" }).click();
+    await page.getByText("Deleted app.conf.").waitFor();
+    expect(await trashed()).toEqual([]);
+    expect((await users.ann.call("list_file")).json().files).toEqual([]);
+  });
+});
+
 describe("the trash", () => {
   test("is reached by keyboard, and restores and deletes permanently after a question", async () => {
     await protect("kept");

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineOperation, octetStream } from "../define-operation.ts";
 import { uploadedFile, fileRecord, trashedRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
-import { callerRequest, fileRequest } from "../schemas/request-fields.ts";
+import { callerRequest, fileRequest, permanently } from "../schemas/request-fields.ts";
 
 const file = { email: "$request.header.email", filename: "$response.body#/files/0/filename" };
 
@@ -90,16 +90,16 @@ export const deleteFile = defineOperation({
   summary: "Delete a file or one version of it",
   description:
     "Without a version, deletes all versions. Deleting the only version deletes the file. A server with a trash keeps a deleted " +
-    "file there for `trash_restore`; a version that is deleted alone is removed permanently.",
+    "file there for `trash_restore`, without `version` and `permanently`.",
   authentication: "access-token",
-  request: fileRequest,
+  request: (limits) => fileRequest(limits).extend({ permanently }),
   response: z.object({
     deleted: z.object({ filename: z.string(), versions: z.array(z.int().min(1)) }),
     trash: z.array(trashedRecord).optional(),
   }),
   freesSpace: true,
   errors: ["file_not_found", "version_not_found"],
-  audit: { intent: "authenticated", fields: ["filename", "version"] },
+  audit: { intent: "authenticated", fields: ["filename", "version", "permanently"] },
   example: {
     request: { email: sample.email, filename: sample.upload.filename, version: 1 },
     response: { deleted: { filename: sample.upload.filename, versions: [1] } },

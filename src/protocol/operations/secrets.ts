@@ -17,10 +17,13 @@ import {
   expectedVersion,
   owner,
   callerEmail,
+  permanently,
 } from "../schemas/request-fields.ts";
 import { oneOrMore } from "../schemas/one-or-more.ts";
 import { nameSchema } from "../names.ts";
 
+/** Secrets whose consumers one request lists. */
+const MAX_READ = 200;
 /** Longest accepted `delete_time`, in minutes. */
 const MAX_DELETE_MINUTES = 10 ** 12;
 
@@ -170,16 +173,16 @@ export const consumerList = defineOperation({
   name: "consumer_list",
   path: "/v1/user/consumer_list",
   tag: "Secrets",
-  summary: "List the resources that read a secret or a file",
+  summary: "List the resources that read secrets or a file",
   description:
-    "Returns the resources that clients named in the header vaultsync-consumer, the newest read first: at most 50 of the caller's " +
-    "own secret or file, each for 90 days after its last read. The request names either a secret or a file.",
+    "Returns the resources that clients named in the header vaultsync-consumer, the newest read first: at most 50 of each of the " +
+    "caller's own secrets, or of a file, each for 90 days after its last read. The request names either secrets or a file.",
   authentication: "access-token",
   request: ({ nameCharacters }) =>
     z
       .object({
         email: callerEmail,
-        key_name: nameSchema(nameCharacters).optional(),
+        key_name: oneOrMore(nameSchema(nameCharacters), MAX_READ).optional(),
         filename: nameSchema(nameCharacters).optional(),
       })
       .refine(({ key_name, filename }) => (key_name === undefined) !== (filename === undefined), {
@@ -344,12 +347,13 @@ export const deleteSecrets = defineOperation({
   summary: "Delete secrets with all versions",
   description:
     "Deletes all of the named secrets or none, also for every recipient. Only the creator may do it. A server with a trash keeps " +
-    "them there for `trash_restore`; they count for the quotas until they are removed from it.",
+    "them there for `trash_restore`, without `permanently`.",
   authentication: "access-token",
   request: ({ nameCharacters, entriesPerRequest }) =>
     z.object({
       email: callerEmail,
       key_name: oneOrMore(nameSchema(nameCharacters), entriesPerRequest),
+      permanently,
     }),
   response: z.object({
     deleted: z.array(z.string()),
@@ -357,7 +361,7 @@ export const deleteSecrets = defineOperation({
   }),
   freesSpace: true,
   errors: ["secret_not_found", "out_of_scope", "forbidden"],
-  audit: { intent: "authenticated", fields: ["key_name"] },
+  audit: { intent: "authenticated", fields: ["key_name", "permanently"] },
   example: {
     request: { email: sample.email, key_name: [sample.secret.key_name] },
     response: { deleted: [sample.secret.key_name], trash: [sample.trashed] },

@@ -50,6 +50,11 @@ export function callerRequest() {
   return z.object({ email: callerEmail });
 }
 
+/** Field of a deletion that bypasses the trash. */
+export const permanently = z.boolean().optional().meta({
+  description: "Deletes without a stay in the trash, as for a value that has leaked.",
+});
+
 /** Body of operations on senders of shares. */
 export function sendersRequest({ entriesPerRequest }: RequestLimits) {
   return callerRequest().extend({

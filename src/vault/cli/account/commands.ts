@@ -104,6 +104,11 @@ function logoutCommand(): Command {
     .action(async (flags: AccountFlags) => (await import("./login.ts")).logout(flags));
 }
 
+const PERMANENTLY = [
+  "--permanently",
+  "bypass the trash of the vault, for a value that has leaked",
+] as const;
+
 const OWNER = [
   "--owner <email>",
   "creator, to tell several received secrets of one name apart",
@@ -170,6 +175,7 @@ function addWriting(secret: Command): void {
     )
     .argument("<name...>", "names of the secrets: all are deleted, or none")
     .option("--version <number>", "delete only this version, of one secret", countFromOne)
+    .option(...PERMANENTLY)
     .option("--yes", "do not ask for confirmation")
     .action(async (names: string[], flags: DeleteSecretFlags, command: Command) =>
       (await import("./secret.ts")).remove(names, flags, command),
@@ -250,6 +256,7 @@ function fileCommand(): Command {
     .description("Delete a file with all versions, or one version of it.")
     .argument("<filename>", "name of the file in the vault")
     .option("--version <number>", "delete only this version", countFromOne)
+    .option(...PERMANENTLY)
     .option("--yes", "do not ask for confirmation")
     .action(async (filename: string, flags: DeleteFileFlags, command: Command) =>
       (await import("./file.ts")).remove(filename, flags, command),

@@ -67,20 +67,27 @@ export async function put(
   }
 }
 
-export type DeleteFileFlags = VersionFlags & { readonly yes?: boolean };
+export type DeleteFileFlags = VersionFlags & {
+  readonly permanently?: boolean;
+  readonly yes?: boolean;
+};
 
 export async function remove(
   filename: string,
   flags: DeleteFileFlags,
   command: Command,
 ): Promise<void> {
-  const { version } = flags;
+  const { version, permanently = false } = flags;
   const what =
     version === undefined ? `${filename} with all versions` : `version ${version} of ${filename}`;
-  const undo = version === undefined ? UNDO : FINAL;
+  const undo = version === undefined && !permanently ? UNDO : FINAL;
   if (!(await confirm(`Delete ${what}? ${undo}`, flags, command))) return;
   const client = await VaultClient.open(flags.account);
-  const request = { filename, ...(version !== undefined && { version }) };
+  const request = {
+    filename,
+    ...(version !== undefined && { version }),
+    ...(permanently && { permanently }),
+  };
   const { trash } = await client.call(deleteFile, request);
   process.stderr.write(trash ? `moved ${what} to the trash\n` : `deleted ${what}\n`);
 }

@@ -107,6 +107,7 @@ export async function set(
 
 export type DeleteSecretFlags = AccountFlags & {
   readonly version?: number;
+  readonly permanently?: boolean;
   readonly yes?: boolean;
 };
 
@@ -116,14 +117,14 @@ export async function remove(
   command: Command,
 ): Promise<void> {
   const [key_name = "", ...others] = names;
-  const { version } = flags;
+  const { version, permanently = false } = flags;
   if (version !== undefined && others.length > 0)
     command.error("error: --version requires one name");
   const what =
     version === undefined
       ? `${names.join(", ")} with all versions`
       : `version ${version} of ${key_name}`;
-  const undo = version === undefined ? UNDO : FINAL;
+  const undo = version === undefined && !permanently ? UNDO : FINAL;
   if (!(await confirm(`Delete ${what}? ${undo}`, flags, command))) return;
   const client = await VaultClient.open(flags.account);
   if (version !== undefined) {
@@ -131,7 +132,8 @@ export async function remove(
     process.stderr.write(`deleted ${what}\n`);
     return;
   }
-  const { trash } = await client.call(deleteSecrets, { key_name: names });
+  const request = { key_name: names, ...(permanently && { permanently }) };
+  const { trash } = await client.call(deleteSecrets, request);
   process.stderr.write(trash ? `moved ${what} to the trash\n` : `deleted ${what}\n`);
 }
 

@@ -6,19 +6,20 @@ import { errors } from "../errors.ts";
 import { timestamp } from "../http/timestamp.ts";
 import { ownCandidates } from "../secrets/find-secret.ts";
 import { partyOf } from "../store/credential.ts";
-import type { EntryKind } from "../store/records.ts";
+import type { Consumer, EntryKind } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 
-/** The caller's secret or file. */
-export interface OwnEntry {
+/** Secrets or files of the caller. */
+export interface OwnEntries {
   readonly kind: EntryKind;
-  readonly name: string;
+  readonly names: readonly string[];
 }
 
 async function idOf(
   transaction: Transaction,
   caller: Caller,
-  { kind, name }: OwnEntry,
+  kind: EntryKind,
+  name: string,
   now: number,
 ): Promise<string> {
   if (kind === "secret") {
@@ -31,20 +32,26 @@ async function idOf(
 }
 
 /**
- * Returns the resources that read an entry of the caller, the newest read first.
+ * Returns the resources that read some entries of the caller, the newest read first.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `file_not_found`
  */
 export async function listConsumers(
   { store, clock }: VaultContext,
   caller: Caller,
-  entry: OwnEntry,
+  { kind, names }: OwnEntries,
 ): Promise<ConsumerRecord[]> {
   const now = clock.now();
   const found = await store.read(async (transaction) => {
-    const id = await idOf(transaction, caller, entry, now);
-    return transaction.consumers.list(entry.kind, id);
+    const lists: (Consumer & { readonly name: string })[] = [];
+    for (const name of new Set(names)) {
+      const id = await idOf(transaction, caller, kind, name, now);
+      const consumers = await transaction.consumers.list(kind, id);
+      lists.push(...consumers.map((consumer) => ({ ...consumer, name })));
+    }
+    return lists.toSorted((one, other) => other.readAt - one.readAt);
   }, partyOf(caller));
-  return found.map(({ consumer, version, readAt, account }) => ({
+  return found.map(({ name, consumer, version, readAt, account }) => ({
+    name,
     consumer,
     version,
     last_read_at: timestamp(readAt),

@@ -3,7 +3,6 @@ import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
 import { moveToTrash, trimTrash } from "../protection/removal.ts";
-import type { Transaction } from "../store/store.ts";
 import { openDigest, readBlob } from "./blob.ts";
 import { errors } from "../errors.ts";
 
@@ -45,33 +44,29 @@ export async function openDownload(
   };
 }
 
-/** Removes a file, or moves it to the trash of a server that has one. */
-async function removeFile(
-  context: VaultContext,
-  transaction: Transaction,
-  fileId: string,
-): Promise<void> {
-  if (context.trashDays === 0) await transaction.files.remove(fileId);
-  else await moveToTrash(context, transaction, "file", fileId, context.clock.now());
-}
-
 /** The numbers of deleted versions. */
 export interface DeletedFile {
   readonly versions: number[];
-  /** The entry in the trash of the file; `undefined` when it stays, or the server keeps no trash. */
+  /** The entry of the file in the trash; `undefined` after a permanent deletion. */
   readonly trash: TrashedRecord[] | undefined;
 }
 
+interface FileDeletion {
+  readonly name: string;
+  /** Deletes only this version, permanently; the last one with the file. */
+  readonly version?: number | undefined;
+  /** Bypasses the trash. */
+  readonly permanently?: boolean | undefined;
+}
+
 /**
- * Deletes one version of the caller's file, or all versions. Deleting the last version deletes the
- * file.
+ * Deletes one version of the caller's file, or the file.
  * @throws ServiceError `file_not_found`, `version_not_found`
  */
 export async function deleteFile(
   context: VaultContext,
   caller: Caller,
-  name: string,
-  version?: number,
+  { name, version, permanently = false }: FileDeletion,
 ): Promise<DeletedFile> {
   return writeAs(context, caller, async (transaction) => {
     const { files } = transaction;
@@ -83,8 +78,11 @@ export async function deleteFile(
       await files.removeVersion(file.id, version);
       return { versions: [version], trash: undefined };
     }
-    await removeFile(context, transaction, file.id);
-    if (context.trashDays === 0) return { versions, trash: undefined };
+    if (context.trashDays === 0 || version !== undefined || permanently) {
+      await files.remove(file.id);
+      return { versions, trash: undefined };
+    }
+    await moveToTrash(context, transaction, "file", file.id, context.clock.now());
     await trimTrash(context, transaction, caller.email);
     return { versions, trash: [{ id: file.id, name }] };
   });
@@ -94,8 +92,12 @@ export async function deleteFile(
 export async function deleteAllFiles(context: VaultContext, caller: Caller): Promise<number> {
   return writeAs(context, caller, async (transaction) => {
     const all = await transaction.files.ids(caller.email);
-    for (const id of all) await removeFile(context, transaction, id);
-    if (context.trashDays > 0) await trimTrash(context, transaction, caller.email);
+    const keeps = context.trashDays > 0;
+    for (const id of all) {
+      if (keeps) await moveToTrash(context, transaction, "file", id, context.clock.now());
+      else await transaction.files.remove(id);
+    }
+    if (keeps) await trimTrash(context, transaction, caller.email);
     return all.length;
   });
 }

@@ -125,8 +125,9 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     app,
     context,
     operations.delete_file,
-    async ({ body: { filename, version }, caller }) => {
-      const { versions, trash } = await deleteFile(context, caller, filename, version);
+    async ({ body: { filename, version, permanently }, caller }) => {
+      const deletion = { name: filename, version, permanently };
+      const { versions, trash } = await deleteFile(context, caller, deletion);
       return { deleted: { filename, versions }, ...(trash && { trash }) };
     },
   );

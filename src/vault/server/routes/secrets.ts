@@ -71,11 +71,11 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
 
   authenticatedOperation(app, context, operations.consumer_list, async ({ body, caller }) => {
     const { key_name, filename = "" } = body;
-    const entry =
+    const entries =
       key_name === undefined
-        ? ({ kind: "file", name: filename } as const)
-        : ({ kind: "secret", name: key_name } as const);
-    return { consumers: await listConsumers(context, caller, entry) };
+        ? ({ kind: "file", names: [filename] } as const)
+        : ({ kind: "secret", names: key_name } as const);
+    return { consumers: await listConsumers(context, caller, entries) };
   });
 
   authenticatedOperation(app, context, operations.version_expose, ({ body, ...to }) =>
@@ -113,7 +113,8 @@ function changingRoutes(app: FastifyInstance, context: VaultContext): void {
   });
 
   authenticatedOperation(app, context, operations.delete, async ({ body, caller }) => {
-    const { deleted, trash } = await deleteSecrets(context, caller, body.key_name);
+    const { key_name: names, permanently = false } = body;
+    const { deleted, trash } = await deleteSecrets(context, caller, { names, permanently });
     return { deleted: [...deleted], ...(trash && { trash }) };
   });
 }

@@ -8,10 +8,16 @@ import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import { errors } from "../errors.ts";
 import { forEachUniqueName, ownCandidates } from "./find-secret.ts";
 
+export interface Deletion {
+  readonly names: readonly string[];
+  /** Bypasses the trash. */
+  readonly permanently: boolean;
+}
+
 /** Distinct names of deleted secrets. */
 export interface DeletedSecrets {
   readonly deleted: readonly string[];
-  /** Their entries in the trash; `undefined` when the server keeps none. */
+  /** Their entries in the trash; `undefined` after a permanent deletion. */
   readonly trash: TrashedRecord[] | undefined;
 }
 
@@ -22,9 +28,10 @@ export interface DeletedSecrets {
 export async function deleteSecrets(
   context: VaultContext,
   caller: Caller,
-  names: readonly string[],
+  { names, permanently }: Deletion,
 ): Promise<DeletedSecrets> {
   const now = context.clock.now();
+  const keeps = context.trashDays > 0 && !permanently;
   return writeAs(context, caller, async (transaction) => {
     const removal = new SecretRemoval();
     const found = await forEachUniqueName(names, async (name) => {
@@ -32,15 +39,12 @@ export async function deleteSecrets(
         await ownCandidates(transaction, caller, name, now),
         caller.scope,
       );
-      if (context.trashDays > 0) await moveToTrash(context, transaction, "secret", secret.id, now);
+      if (keeps) await moveToTrash(context, transaction, "secret", secret.id, now);
       else await removal.remove(transaction, secret.id);
       return { id: secret.id, name };
     });
-    if (context.trashDays > 0) await trimTrash(context, transaction, caller.email);
-    return {
-      deleted: found.map(({ name }) => name),
-      trash: context.trashDays > 0 ? found : undefined,
-    };
+    if (keeps) await trimTrash(context, transaction, caller.email);
+    return { deleted: found.map(({ name }) => name), trash: keeps ? found : undefined };
   });
 }
 

@@ -1,23 +1,34 @@
 import type { ConsumerRecord } from "../../../protocol/responses.ts";
+import { millisecondsOf } from "../text/timestamp-text.ts";
 import { isConsumerRecord } from "./responses.ts";
 import { listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 
-/** A secret or a file of the user. */
-export interface OwnEntry {
+/** Secrets or a file of the user. */
+export interface OwnEntries {
   readonly kind: "secret" | "file";
-  readonly name: string;
+  readonly names: readonly string[];
 }
+
+/** Names of one request. */
+const MAX_NAMES = 100;
 
 const consumerList = shape<{ consumers: readonly ConsumerRecord[] }>({
   consumers: listOf(isConsumerRecord),
 });
 
-/** Returns the resources that read an entry, the newest read first. */
+const timeOf = (read: ConsumerRecord): number => millisecondsOf(read.last_read_at);
+
+/** Returns the resources that read some entries, the newest read first. */
 export async function listConsumers(
   client: VaultClient,
-  { kind, name }: OwnEntry,
+  { kind, names }: OwnEntries,
 ): Promise<readonly ConsumerRecord[]> {
-  const body = kind === "secret" ? { key_name: name } : { filename: name };
-  return (await client.call("consumer_list", body, consumerList)).consumers;
+  const all: ConsumerRecord[] = [];
+  for (let at = 0; at < names.length; at += MAX_NAMES) {
+    const some = names.slice(at, at + MAX_NAMES);
+    const body = kind === "secret" ? { key_name: some } : { filename: some[0] };
+    all.push(...(await client.call("consumer_list", body, consumerList)).consumers);
+  }
+  return all.toSorted((one, other) => timeOf(other) - timeOf(one));
 }

@@ -28,10 +28,9 @@ export async function downloadFile(
 /** Deletes one version, or all versions. Returns the entry of a deleted file in the trash. */
 export async function deleteFile(
   client: VaultClient,
-  filename: string,
-  version?: number,
+  deletion: { readonly filename: string; readonly version?: number; readonly permanently: boolean },
 ): Promise<readonly TrashedRecord[]> {
-  return (await client.call("delete_file", { filename, version }, isDeletion)).trash ?? [];
+  return (await client.call("delete_file", deletion, isDeletion)).trash ?? [];
 }
 
 let uploading = 0;

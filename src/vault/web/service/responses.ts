@@ -63,6 +63,7 @@ export const isExposedSecret = shape<ExposedSecret>({
 });
 
 export const isConsumerRecord = shape<ConsumerRecord>({
+  name: isString,
   consumer: isString,
   version: isNumber,
   last_read_at: isTimestamp,

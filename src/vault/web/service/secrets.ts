@@ -189,8 +189,9 @@ export async function scheduleRemoval(
 export async function deleteSecrets(
   client: VaultClient,
   names: readonly string[],
+  permanently: boolean,
 ): Promise<readonly TrashedRecord[]> {
-  return (await client.call("delete", { key_name: names }, isDeletion)).trash ?? [];
+  return (await client.call("delete", { key_name: names, permanently }, isDeletion)).trash ?? [];
 }
 
 /**

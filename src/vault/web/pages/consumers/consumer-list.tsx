@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { parseConsumer } from "../../../../protocol/consumer.ts";
 import type { ConsumerRecord } from "../../../../protocol/responses.ts";
-import { Timestamp } from "../../parts/value-text.tsx";
+import { NameText, Timestamp } from "../../parts/value-text.tsx";
 import { useClient } from "../../session/client-context.ts";
 
 /** Maximum number of consumers that a list shows. */
@@ -26,17 +26,25 @@ interface ConsumerListProps {
   readonly consumers: readonly ConsumerRecord[];
   /** Label for screen readers. */
   readonly label: string;
+  /** Names the entry that each has read. */
+  readonly named?: boolean;
 }
 
 /** The resources that read an entry, each with its last read. */
-export function ConsumerList({ consumers, label }: ConsumerListProps): VNode {
+export function ConsumerList({ consumers, label, named = false }: ConsumerListProps): VNode {
   const { email } = useClient();
   const more = consumers.length - SHOWN;
   return (
     <ul class="consumers" aria-label={label}>
-      {consumers.slice(0, SHOWN).map(({ consumer, version, last_read_at: at, account }) => (
-        <li key={consumer}>
-          <ConsumerText consumer={consumer} />: version {version}, <Timestamp at={at} />
+      {consumers.slice(0, SHOWN).map(({ name, consumer, version, last_read_at: at, account }) => (
+        <li key={`${consumer} ${name}`}>
+          <ConsumerText consumer={consumer} />:{" "}
+          {named && (
+            <>
+              <NameText name={name} />,{" "}
+            </>
+          )}
+          version {version}, <Timestamp at={at} />
           {account !== email && <span class="break quiet"> as {account}</span>}
         </li>
       ))}

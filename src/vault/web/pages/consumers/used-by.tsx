@@ -1,10 +1,12 @@
 import type { VNode } from "preact";
+import { useMemo } from "preact/hooks";
 import { ConsumerList } from "./consumer-list.tsx";
 import { useConsumers } from "./use-consumers.ts";
 
 /** Section of a secret's page with the resources that read it, if there are any. */
 export function UsedBySection({ name }: { readonly name: string }): VNode | null {
-  const consumers = useConsumers({ kind: "secret", name });
+  const names = useMemo(() => [name], [name]);
+  const { consumers } = useConsumers({ kind: "secret", names });
   if (consumers.length === 0) return null;
   return (
     <section class="card" aria-labelledby="used-by-title">
@@ -16,7 +18,8 @@ export function UsedBySection({ name }: { readonly name: string }): VNode | null
 
 /** The resources that read a file, if there are any. */
 export function FileUsedBy({ filename }: { readonly filename: string }): VNode | null {
-  const consumers = useConsumers({ kind: "file", name: filename });
+  const names = useMemo(() => [filename], [filename]);
+  const { consumers } = useConsumers({ kind: "file", names });
   if (consumers.length === 0) return null;
   return (
     <div>

@@ -1,9 +1,11 @@
 import type { VNode } from "preact";
+import { useState } from "preact/hooks";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { daysText, useTrashDays } from "../../parts/trash-days.ts";
 import { deleteFile } from "../../service/files.ts";
 import { RecentConsumers } from "../consumers/recent-consumers.tsx";
 import { useClient } from "../../session/client-context.ts";
+import { PermanentField } from "../deletion/permanent-field.tsx";
 import { useDeletedToast } from "../deletion/use-deleted-toast.ts";
 
 /** The deletion that awaits confirmation: a file, or one version of it. */
@@ -22,10 +24,11 @@ export function DeleteFileDialog({ deletion, onChange, onClose }: DeleteFileDial
   const client = useClient();
   const days = useTrashDays();
   const report = useDeletedToast(onChange);
+  const [permanently, setPermanently] = useState(false);
   const { filename, version } = deletion;
   const what = version === undefined ? filename : `version ${version} of ${filename}`;
   const remove = async (): Promise<void> => {
-    report(`Deleted ${what}.`, await deleteFile(client, filename, version));
+    report(`Deleted ${what}.`, await deleteFile(client, { ...deletion, permanently }));
     await onChange();
   };
   return (
@@ -37,11 +40,12 @@ export function DeleteFileDialog({ deletion, onChange, onClose }: DeleteFileDial
     >
       <p>
         <strong class="break">{what}</strong>{" "}
-        {version === undefined && days > 0
+        {version === undefined && days > 0 && !permanently
           ? `and all its versions move to the trash for ${daysText(days)}.`
           : `${version === undefined ? "and all its versions cannot" : "cannot"} be restored.`}
       </p>
-      <RecentConsumers of={{ kind: "file", name: filename }} version={version} />
+      {version === undefined && <PermanentField checked={permanently} onChange={setPermanently} />}
+      <RecentConsumers kind="file" names={[filename]} version={version} />
     </ConfirmDialog>
   );
 }

@@ -12,6 +12,7 @@ import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { shortened } from "../../text/visible-text.ts";
 import { RecentConsumers } from "../consumers/recent-consumers.tsx";
+import { PermanentField } from "../deletion/permanent-field.tsx";
 import { useDeletedToast } from "../deletion/use-deleted-toast.ts";
 import { RemovalSchedule } from "./removal-schedule.tsx";
 import { useSecrets } from "./secrets-context.ts";
@@ -73,16 +74,17 @@ export function RemovalSection({
   const days = useTrashDays();
   const report = useDeletedToast(list.reload);
   const [confirming, setConfirming] = useState(false);
+  const [permanently, setPermanently] = useState(false);
   const { key_name: name } = secret;
   const own = secret.owner === client.email;
   const label = own ? "Delete secret" : "Remove from my list";
   const ownText =
-    days > 0
+    days > 0 && !permanently
       ? `and all its versions move to the trash for ${daysText(days)}.`
       : "and all its versions cannot be restored.";
   const remove = async (): Promise<void> => {
     const short = shortened(name);
-    if (own) report(`Deleted ${short}.`, await deleteSecrets(client, [name]));
+    if (own) report(`Deleted ${short}.`, await deleteSecrets(client, [name], permanently));
     else {
       await leaveSecret(client, secret);
       toast(`Removed ${short} from your list.`);
@@ -119,7 +121,8 @@ export function RemovalSection({
             </strong>{" "}
             {own ? ownText : `by ${secret.owner} is removed from your list.`}
           </p>
-          {own && <RecentConsumers of={{ kind: "secret", name }} />}
+          {own && <PermanentField checked={permanently} onChange={setPermanently} />}
+          {own && <RecentConsumers kind="secret" names={[name]} />}
         </ConfirmDialog>
       )}
     </section>

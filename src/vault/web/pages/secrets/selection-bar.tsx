@@ -5,6 +5,8 @@ import { Icon } from "../../parts/icon.tsx";
 import { daysText, useTrashDays } from "../../parts/trash-days.ts";
 import { useClient } from "../../session/client-context.ts";
 import { type BatchProps, type BatchWork, BatchDialog, batchesOf } from "./batch-dialog.tsx";
+import { RecentConsumers } from "../consumers/recent-consumers.tsx";
+import { PermanentField } from "../deletion/permanent-field.tsx";
 import { useDeletedToast } from "../deletion/use-deleted-toast.ts";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { ShareSelectedDialog } from "./share-selected-dialog.tsx";
@@ -112,6 +114,7 @@ const MAX_DELETED = 100;
 function DeleteSelectedDialog(props: BatchProps): VNode {
   const client = useClient();
   const days = useTrashDays();
+  const [permanently, setPermanently] = useState(false);
   const trashed = useRef<readonly TrashedRecord[]>([]);
   const deleted = useDeletedToast(props.onChange);
   const { length } = props.secrets;
@@ -126,6 +129,7 @@ function DeleteSelectedDialog(props: BatchProps): VNode {
     trashed.current = [];
   };
   const isOwn = ({ owner }: SecretRecord): boolean => owner === client.email;
+  const own = props.secrets.filter(isOwn);
   const noun = length === 1 ? "secret" : "secrets";
   const work: BatchWork = {
     split: (secrets) => [
@@ -142,7 +146,7 @@ function DeleteSelectedDialog(props: BatchProps): VNode {
         return;
       }
       const names = batch.map(({ key_name: name }) => name);
-      trashed.current = [...trashed.current, ...(await deleteSecrets(client, names))];
+      trashed.current = [...trashed.current, ...(await deleteSecrets(client, names, permanently))];
     },
   };
   return (
@@ -162,10 +166,16 @@ function DeleteSelectedDialog(props: BatchProps): VNode {
       done={`Deleted ${length} ${noun}.`}
     >
       <p>
-        {days > 0
+        {days > 0 && !permanently
           ? `Your own secrets move to the trash for ${daysText(days)}.`
           : "This cannot be undone."}
       </p>
+      {own.length > 0 && (
+        <>
+          <PermanentField checked={permanently} onChange={setPermanently} />
+          <RecentConsumers kind="secret" names={own.map(({ key_name: name }) => name)} />
+        </>
+      )}
     </BatchDialog>
   );
 }

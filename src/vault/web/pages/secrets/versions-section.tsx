@@ -204,7 +204,7 @@ export function VersionsSection({ versions, onChange }: VersionsSectionProps): V
           onClose={() => setDeletion(undefined)}
         >
           <p>Its value is deleted for everyone, and its number is never reused.</p>
-          <RecentConsumers of={{ kind: "secret", name: latest.key_name }} version={deletion} />
+          <RecentConsumers kind="secret" names={[latest.key_name]} version={deletion} />
         </ConfirmDialog>
       )}
     </section>

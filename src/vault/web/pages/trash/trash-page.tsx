@@ -99,7 +99,7 @@ export function TrashPage(): VNode {
       {days > 0 && (
         <p class="quiet">
           Deleted secrets and files stay here for {daysText(days)}, unless they had an earlier end.
-          Until then they count for your storage.
+          After a leak, delete them permanently.
         </p>
       )}
       <LoadedView of={list} what="the trash">
