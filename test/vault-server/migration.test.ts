@@ -61,7 +61,12 @@ test("opening data of an earlier release keeps every row of every table", async 
   const before = await everything();
   for (const [name, rows] of Object.entries(before))
     expect([name, rows.length > 0]).toEqual([name, true]);
-  await (await openStore(data.location))[Symbol.asyncDispose]();
+  const migrated = await openStore(data.location);
+  expect(migrated.migration).toMatchObject({ from: VERSION });
+  await migrated[Symbol.asyncDispose]();
+  const current = await openStore(data.location);
+  expect(current.migration).toBeUndefined();
+  await current[Symbol.asyncDispose]();
   const after = await everything();
   // Columns that were added since are allowed.
   for (const [name, rows] of Object.entries(before)) {

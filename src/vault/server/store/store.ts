@@ -84,7 +84,20 @@ export const background: Writer = { account: "background" };
  * with `StoreUnavailableError` when the store cannot be reached; a write may then have been
  * committed or not.
  */
+/** Numbers of steps: the schema before and after the migration of a store. */
+export interface Migration {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Returns the migration of data of an earlier release, whose schema is not 0. */
+export function migrationFrom(from: number, to: number): Migration | undefined {
+  return from > 0 && from < to ? { from, to } : undefined;
+}
+
 export interface Store extends AsyncDisposable {
+  /** The migration when it was opened; `undefined` for new data and for data of this release. */
+  readonly migration?: Migration | undefined;
   /**
    * Commits when `work` resolves; rolls back, and rejects with its error, when it rejects. A
    * committed write survives a crash.

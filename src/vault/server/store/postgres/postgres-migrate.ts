@@ -1,3 +1,4 @@
+import { migrationFrom, type Migration } from "../store.ts";
 import type { ClientBase } from "pg";
 import { postgresMigrations } from "./postgres-migrations.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
@@ -9,10 +10,10 @@ import { PostgresConnection } from "./postgres-connection.ts";
 const MIGRATION_LOCK = 7_318_204_415;
 
 /**
- * Migrates the database to the schema of this release.
+ * Migrates the database to the schema of this release. Returns `Store.migration`.
  * @throws Error when it was written by a newer release or its encoding is not UTF-8
  */
-export async function migratePostgres(client: ClientBase): Promise<void> {
+export async function migratePostgres(client: ClientBase): Promise<Migration | undefined> {
   const connection = new PostgresConnection(client, () => undefined);
   const encoding = (await connection.get("SHOW server_encoding"))?.text("server_encoding");
   if (encoding !== "UTF8")
@@ -37,6 +38,7 @@ export async function migratePostgres(client: ClientBase): Promise<void> {
       await connection.run("UPDATE schema_version SET version = ?", postgresMigrations.length);
     }
     await connection.exec("COMMIT");
+    return migrationFrom(version ?? 0, postgresMigrations.length);
   } catch (error) {
     await client.query("ROLLBACK").catch(() => undefined);
     throw error;

@@ -16,7 +16,7 @@ import { server, StoreUnavailableError } from "../store.ts";
 import { PostgresChanges } from "./postgres-changes.ts";
 import { accountLock, CONNECTIONS, StoreTurns } from "./store-turns.ts";
 import type { RowMacs } from "../row-macs.ts";
-import type { Party, Store, Transaction, Writer } from "../store.ts";
+import type { Migration, Party, Store, Transaction, Writer } from "../store.ts";
 
 /** Maximum wait for a new or a free connection, in milliseconds. */
 const CONNECT_MS = 10_000;
@@ -96,6 +96,7 @@ export interface PostgresStoreOptions {
   readonly random?: Random;
   /** Seals and checks rows (`openStore`). */
   readonly macs?: RowMacs | undefined;
+  readonly migration?: Migration | undefined;
 }
 
 /** A store in a PostgreSQL database that several servers may share. */
@@ -107,12 +108,14 @@ class PostgresStore implements Store {
   readonly #macs: RowMacs | undefined;
   readonly #turns: StoreTurns;
   readonly changes: PostgresChanges;
+  readonly migration: Migration | undefined;
   #wiped = false;
 
   constructor(
     location: string,
-    { macs, clock = systemClock, random = systemRandom }: PostgresStoreOptions,
+    { macs, migration, clock = systemClock, random = systemRandom }: PostgresStoreOptions,
   ) {
+    this.migration = migration;
     this.#macs = macs;
     this.#location = location;
     this.#clock = clock;
@@ -284,6 +287,6 @@ export async function openPostgresStore(
   await using maintenance = await openMaintenance(location).catch((error: unknown) => {
     throw connectFailure(location, error);
   });
-  await migratePostgres(maintenance.client);
-  return new PostgresStore(location, options);
+  const migration = await migratePostgres(maintenance.client);
+  return new PostgresStore(location, { ...options, migration });
 }

@@ -1,3 +1,4 @@
+import { migrationFrom, type Migration } from "../store.ts";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { longWork, type Slices } from "../../long-work.ts";
 import { sqliteMigrations } from "./sqlite-migrations.ts";
@@ -39,6 +40,8 @@ export class SqliteConnection implements SqlConnection {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, Prepared>();
   #slices: Slices | undefined;
+  /** `Store.migration` */
+  readonly migration: Migration | undefined;
 
   constructor(location: string) {
     const ephemeral = location === ":memory:";
@@ -53,7 +56,7 @@ export class SqliteConnection implements SqlConnection {
       // In KiB: fits the indexes of several hundred thousand secrets; the default of 2 MiB fits a
       // tenth of that.
       this.#database.exec("PRAGMA cache_size = -16384");
-      this.#migrate();
+      this.migration = this.#migrate();
       this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     } catch (error) {
       this.#database.close();
@@ -71,7 +74,7 @@ export class SqliteConnection implements SqlConnection {
     );
   }
 
-  #migrate(): void {
+  #migrate(): Migration | undefined {
     this.exec("BEGIN IMMEDIATE");
     try {
       const version = this.#first("PRAGMA user_version")?.number("user_version") ?? 0;
@@ -82,6 +85,7 @@ export class SqliteConnection implements SqlConnection {
       if (version < sqliteMigrations.length)
         this.exec(`PRAGMA user_version = ${sqliteMigrations.length}`);
       this.exec("COMMIT");
+      return migrationFrom(version, sqliteMigrations.length);
     } catch (error) {
       this.rollback();
       throw error;

@@ -6,7 +6,14 @@ import { TransactionTurns } from "./transaction-turns.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { ChangeFeed, subjectKey } from "../change-feed.ts";
 import type { RowMacs } from "../row-macs.ts";
-import { server, type Party, type Store, type Transaction, type Writer } from "../store.ts";
+import {
+  server,
+  type Migration,
+  type Party,
+  type Store,
+  type Transaction,
+  type Writer,
+} from "../store.ts";
 
 export interface SqliteStoreOptions {
   /** Clock of the backoff between attempts: real time, even when the server's clock is virtual. */
@@ -27,6 +34,7 @@ export class SqliteStore implements Store {
   readonly #writer: TransactionTurns;
   readonly #reader: TransactionTurns;
   readonly changes = new ChangeFeed();
+  readonly migration: Migration | undefined;
   readonly #writes: WriteQueue;
   readonly #external: ExternalChanges;
 
@@ -34,6 +42,7 @@ export class SqliteStore implements Store {
     connection: SqliteConnection,
     { reading, macs, clock = systemClock, random = systemRandom }: SqliteStoreOptions = {},
   ) {
+    this.migration = connection.migration;
     this.#writer = new TransactionTurns(connection, clock, macs);
     this.#reader = reading ? new TransactionTurns(reading, clock, macs) : this.#writer;
     this.#writes = new WriteQueue({ clock, random });
