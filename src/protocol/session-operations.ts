@@ -59,6 +59,7 @@ const sessionOperation = defineOperation({
     trash_days: z.int().min(0).optional().meta({
       description: "Days for which deleted secrets and files can be restored; 0 for none.",
     }),
+    no_accounts: z.boolean().optional().meta({ description: "True without any account." }),
   }),
   errors: ["csrf_failed"],
   audit: { intent: "never", fields: [] },

@@ -30,6 +30,15 @@ async function logIn({ page }: Visitor, email: string, password: string): Promis
 }
 
 describe("login and logout", () => {
+  test("the login page of a vault without accounts says how to add the first", async () => {
+    await using fresh = await TestVault.start({ emails: [] });
+    const { page, go } = await browser.visit(fresh);
+    await go("/");
+    await page.getByText("This vault has no accounts yet.").waitFor();
+    await page.getByText("vaultsync vault user add EMAIL").waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+  });
+
   test("the login page reports a wrong password and opens the secrets after a correct one", async () => {
     const visitor = await browser.visit(vault);
     const { page, go } = visitor;

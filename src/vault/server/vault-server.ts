@@ -84,6 +84,16 @@ async function addDevUsers(
   return users;
 }
 
+/** Says how to begin with a vault that has no account yet. */
+async function reportNoAccounts({ store, signUp, logger }: VaultContext, url: string) {
+  if (await store.readOne(({ users }) => users.any())) return;
+  const signingUp = signUp.mode === "open" ? `, or sign up at ${url}` : "";
+  logger.warn(
+    { event: "no_accounts" },
+    `no accounts yet: add the first with \`vaultsync vault user add EMAIL\`, on the same data${signingUp}`,
+  );
+}
+
 /** Listens at the address of the options. Returns the URL of the server. */
 async function startListening(app: FastifyInstance, options: VaultServerOptions): Promise<string> {
   await app.listen(options.listen).catch((error: unknown) => {
@@ -134,6 +144,7 @@ export async function startVaultServer(
   );
   if (mailDirectory !== undefined && !options.dev)
     logger.warn({ mailDir: mailDirectory }, "no SMTP server: emails are only written to files");
+  await reportNoAccounts(context, url);
   const running = started.move();
   return {
     url,

@@ -97,6 +97,7 @@ function loginRoutes(app: FastifyInstance, context: VaultContext): void {
       sign_up: context.signUp.mode,
       email_delivery: context.emailDelivery,
       trash_days: context.trashDays,
+      ...(!(await context.store.readOne(({ users }) => users.any())) && { no_accounts: true }),
     };
   });
 

@@ -2,7 +2,7 @@ import { sessionOperationPath } from "../../../protocol/operation-paths.ts";
 import type { EmailDelivery, SignUpMode } from "../../../protocol/schemas/session.ts";
 import { isAbsent, isEmailDelivery, isSession, isSignUpMode, type Session } from "./responses.ts";
 import { post, readJson } from "./post.ts";
-import { isNumber, isString, listOf, oneOf, shape, type Guard } from "./shape.ts";
+import { isBoolean, isNumber, isString, listOf, oneOf, shape, type Guard } from "./shape.ts";
 
 const isNull: Guard<null> = (value) => value === null;
 /** The session of the browser's cookie, and how the vault is set up. */
@@ -11,6 +11,7 @@ interface SessionResponse {
   readonly sign_up: SignUpMode;
   readonly email_delivery?: EmailDelivery | undefined;
   readonly trash_days?: number | undefined;
+  readonly no_accounts?: boolean | undefined;
 }
 
 const sessionResponse = shape<SessionResponse>({
@@ -18,6 +19,7 @@ const sessionResponse = shape<SessionResponse>({
   sign_up: isSignUpMode,
   email_delivery: isEmailDelivery,
   trash_days: oneOf<number | undefined>(isNumber, isAbsent),
+  no_accounts: oneOf<boolean | undefined>(isBoolean, isAbsent),
 });
 /** Whose password a link sets, and who invited them. */
 export interface Confirmation {

@@ -31,6 +31,9 @@ export function followOtherTabs(notify: (change: SessionChange) => void): () => 
   return () => channel.removeEventListener("message", listen);
 }
 
+const NO_ACCOUNTS =
+  "This vault has no accounts yet. Its operator adds the first with: vaultsync vault user add EMAIL";
+
 export interface SessionControl {
   readonly state: SessionState;
   /** Addresses that may sign up. */
@@ -72,12 +75,12 @@ export function useSession(): SessionControl {
   const check = useCallback(() => {
     keeper.close({ kind: "checking" });
     currentSession().then(
-      ({ session, sign_up: mode, email_delivery: delivery, trash_days: days = 0 }) => {
+      ({ session, sign_up: mode, email_delivery: delivery, trash_days: days = 0, ...vault }) => {
         setSignUp(mode);
         setSendsEmail(delivery !== "files");
         setTrashDays(days);
         if (session) keeper.adopt(session);
-        else end();
+        else end(vault.no_accounts ? NO_ACCOUNTS : undefined);
       },
       (error: unknown) => keeper.close({ kind: "unknown", failure: toRequestError(error) }),
     );

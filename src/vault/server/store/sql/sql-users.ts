@@ -49,6 +49,9 @@ export function sqlUsers(db: SqlConnection, seals: RowSeals): UserTable {
         disabled: row.number("disabled") !== 0,
       };
     },
+    async any() {
+      return (await db.get("SELECT 1 AS one FROM users LIMIT 1")) !== undefined;
+    },
     async list() {
       const rows = await db.all("SELECT email, disabled FROM users ORDER BY email");
       return rows.map((row) => ({

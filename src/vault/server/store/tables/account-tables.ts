@@ -13,6 +13,8 @@ import type {
 
 export interface UserTable {
   find(email: string): Promise<User | undefined>;
+  /** Reports whether there is an account. */
+  any(): Promise<boolean>;
   /** Returns all users in code point order of their emails. */
   list(): Promise<Pick<User, "email" | "disabled">[]>;
   /** Returns false, and changes nothing, when the address has an account. */
