@@ -16,6 +16,10 @@ const root = new URL("..", import.meta.url);
 /** Without the network, because the result must depend on the files only. */
 const zizmor = ["--offline", "--pedantic", "--no-progress", "--quiet", "."];
 
+const recipes = ["vaultsync", "vaultsync-backup", "vaultsync-restore-drill"].map(
+  (name) => `deploy/self-hosting/${name}`,
+);
+
 const linters: readonly Linter[] = [
   // Where shellcheck is installed, actionlint starts it: then the result depends on the machine.
   {
@@ -25,7 +29,11 @@ const linters: readonly Linter[] = [
   },
   { name: "zizmor", find: () => pythonTool("zizmor", { progress }), args: zizmor },
   { name: "hadolint", find: () => pythonTool("hadolint", { progress }), args: ["Dockerfile"] },
-  { name: "shellcheck", find: () => pythonTool("shellcheck", { progress }), args: [".ci/run"] },
+  {
+    name: "shellcheck",
+    find: () => pythonTool("shellcheck", { progress }),
+    args: [".ci/run", ...recipes],
+  },
 ];
 
 const { strict } = parseArgs({ options: { strict: { type: "boolean", default: false } } }).values;
