@@ -38,11 +38,11 @@ const rename = (key_name: string, new_name: string, more: object = {}, caller = 
   caller.call("rename", { key_name, new_name, ...more });
 
 describe("a name that was used again", () => {
-  test("continues the numbers of the secret in the trash, so no number has two values", async () => {
+  test("starts at version 1, as without a trash", async () => {
     await protect("db", "one");
     await protect("db", "two");
     await remove("db");
-    expect(await protect("db", "new", { expected_version: 0 })).toBe(3);
+    expect(await protect("db", "new", { expected_version: 0 })).toBe(1);
   });
 
   test("cannot be restored; under another name the secret is, with versions and shares", async () => {
@@ -64,46 +64,36 @@ describe("a name that was used again", () => {
     }
     const write = { key_name: "old/db", key_value: "three" };
     expect((await bob!.call("protect_link", write)).json().secret.key_version).toBe(3);
-    expect(await value("db")).toEqual([3, "new"]);
+    expect(await value("db")).toEqual([1, "new"]);
   });
 
-  test("gets the restored value under its next number, never under a lower one", async () => {
+  test("is restored with the numbers of each secret that had it", async () => {
     await protect("db", "one", { metadata: { expiration_time: 90 } });
-    const before = (await ann!.call("list_no_dup")).json().secrets[0];
+    const before = (await ann!.call("list_no_dup")).json().secrets;
     const first = await remove("db");
-    expect(await protect("db", "two")).toBe(2);
-    await protect("db", "three");
+    expect(await protect("db", "two")).toBe(1);
+    expect(await protect("db", "three")).toBe(2);
     const second = await remove("db");
     await clock.advance(60_000);
-    expect(await restored(first)).toBe(4);
-    expect(await value("db")).toEqual([4, "one"]);
-    const after = (await ann!.call("list_no_dup")).json().secrets[0];
-    expect(after).toEqual({ ...before, key_version: 4 });
+    expect(await restored(first)).toBe(1);
+    expect(await value("db")).toEqual([1, "one"]);
+    expect((await ann!.call("list_no_dup")).json().secrets).toEqual(before);
     expect(await remove("db")).toBe(first);
-    expect(await restored(second)).toBe(5);
-    expect(await value("db")).toEqual([5, "three"]);
-  });
-
-  test("never gets a lower number after the permanent deletion of a large secret", async () => {
-    await protect("db", "one");
-    const first = await remove("db");
-    for (let version = 2; version <= 20; version += 1) await protect("db", "x");
-    await ann!.call("trash_delete", { id: await remove("db") });
-    expect(await restored(first)).toBe(21);
+    expect(await restored(second)).toBe(2);
+    expect(await value("db")).toEqual([2, "three"]);
   });
 
   test.each(["trash_delete", "delete_time", "rename"] as const)(
-    "never gets a lower number after %s of the secret that used it",
+    "is free for the first secret after %s of the second one",
     async (end) => {
       await protect("db", "one");
       const first = await remove("db");
       await protect("db", "two", { delete_time: 1 });
-      await protect("db", "three");
       if (end === "trash_delete") await ann!.call(end, { id: await remove("db") });
       if (end === "rename") await ann!.call(end, { key_name: "db", new_name: "other" });
       if (end === "delete_time") clock.stepWall(60_000);
-      expect(await restored(first)).toBe(4);
-      expect(await value("db")).toEqual([4, "one"]);
+      expect(await restored(first)).toBe(1);
+      expect(await value("db")).toEqual([1, "one"]);
     },
   );
 
@@ -115,23 +105,20 @@ describe("a name that was used again", () => {
     expect(await protect("db", "three")).toBe(3);
   });
 
-  test("of a file continues its numbers as well", async () => {
+  test("of a file starts again as well", async () => {
     await upload("one");
     const first = (await ann!.call("delete_file", { filename: "f" })).json().trash[0].id;
-    expect(await upload("two")).toBe(2);
+    expect(await upload("two")).toBe(1);
     expect((await restore(first)).outcome()).toBe("409 name_taken");
     expect((await restore(first, { name: "g" })).json().restored).toMatchObject([{ version: 1 }]);
     const other = await ann!.call("download_file", { filename: "g" });
     expect(other.bytes.toString()).toBe("one");
     const second = (await ann!.call("delete_file", { filename: "f" })).json().trash[0].id;
-    expect(await upload("three")).toBe(3);
-    await ann!.call("trash_delete", {
-      id: (await ann!.call("delete_file", { filename: "f" })).json().trash[0].id,
-    });
-    expect(await restored(second)).toBe(4);
-    expect(await download()).toBe("4 two");
-    expect(await upload("five")).toBe(5);
-    expect(await download(4)).toBe("4 two");
+    expect(await upload("three")).toBe(1);
+    await ann!.call("delete_file", { filename: "f" });
+    expect(await restored(second)).toBe(1);
+    expect(await download()).toBe("1 two");
+    expect(await upload("five")).toBe(2);
   });
 });
 
@@ -179,9 +166,8 @@ describe("rename", () => {
     await protect("b", "of b");
     await protect("b", "of b, later");
     await remove("b");
-    // The number of a value that b has had would stand for another one.
-    expect((await rename("due", "b")).json().secret).toMatchObject({ key_version: 3 });
-    expect(await value("b")).toEqual([3, "of a"]);
+    expect((await rename("due", "b")).json().secret).toMatchObject({ key_version: 1 });
+    expect(await value("b")).toEqual([1, "of a"]);
   });
 
   test("is the creator's, within the scope of the token before and after", async () => {

@@ -48,8 +48,8 @@ export const trashRestore = defineOperation({
   tag: "Trash",
   summary: "Restore deleted secrets and files",
   description:
-    "Restores all of the entries or none, with their versions, metadata and shares. When the name was used again in between and is " +
-    "free now, the latest value gets the next number of the name. `name` restores one entry under another name. " +
+    "Restores all of the entries or none, with their versions, metadata and shares. " +
+    "`name` restores one entry under another name. " +
     "Requires a token of unlimited scope.",
   authentication: "access-token",
   request: ({ nameCharacters }) =>

@@ -36,14 +36,13 @@ async function commitFile(
   owner: string,
   { filename, blob }: Staged,
 ): Promise<UploadedFile> {
-  const { files, trash } = transaction;
+  const { files } = transaction;
   const known = await files.find(owner, filename);
   const file = known ?? {
     id: randomUUID(),
     owner,
     name: filename,
-    // A file of this name in the trash can be restored: no number stands for two contents.
-    nextVersion: await trash.nextVersion("file", owner, filename),
+    nextVersion: 1,
   };
   if (!known) await files.insert(file);
   const version = file.nextVersion;

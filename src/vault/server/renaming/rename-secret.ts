@@ -7,7 +7,7 @@ import { withinQuota } from "../protection/within-quota.ts";
 import { requireVersion } from "../secrets/change-rules.ts";
 import { ownCandidates } from "../secrets/find-secret.ts";
 import { secretRecord } from "../secrets/secret-record.ts";
-import { continueNumbers, freeSecretName, sealForName } from "./secret-names.ts";
+import { freeSecretName, sealForName } from "./secret-names.ts";
 
 export interface RenameRequest {
   readonly name: string;
@@ -29,7 +29,7 @@ export async function renameSecret(
 ): Promise<SecretRecord> {
   const now = context.clock.now();
   return writeWide(context, caller, async (transaction) => {
-    const { handOver, trash, grants } = transaction;
+    const { handOver, grants } = transaction;
     const owner = caller.email;
     const access = requireCreator(
       await ownCandidates(transaction, caller, name, now),
@@ -45,9 +45,7 @@ export async function renameSecret(
     return withinQuota(context, transaction, { owner }, async () => {
       await sealForName(context, transaction, secret, renamed);
       await handOver.moveSecret(secret.id, owner, newName);
-      const next = await trash.nextVersion("secret", owner, newName);
-      const newest = await continueNumbers(context, transaction, renamed, latest, next);
-      return secretRecord({ ...access, secret: renamed }, newest, now);
+      return secretRecord({ ...access, secret: renamed }, latest, now);
     });
   });
 }

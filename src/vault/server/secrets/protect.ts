@@ -45,7 +45,7 @@ async function createSecret(
   request: ProtectRequest,
   now: number,
 ): Promise<Secret> {
-  const { secrets, trash } = transaction;
+  const { secrets } = transaction;
   const minutes = request.deleteMinutes ?? DEFAULT_DELETE_MINUTES;
   // A secret past its deadline may still occupy the name.
   const due = await secrets.dueNamed(owner, request.name, now);
@@ -54,8 +54,7 @@ async function createSecret(
     id: randomUUID(),
     owner,
     name: request.name,
-    // A secret of this name in the trash can be restored: no number stands for two values.
-    nextVersion: await trash.nextVersion("secret", owner, request.name),
+    nextVersion: 1,
     ...deadline(now, minutes),
   };
   await secrets.insert(secret);

@@ -111,10 +111,6 @@ function filesWithRevisions(files: FileTable, revisions: ListRevisionTable): Fil
       await files.insertVersion(fileId, version);
       await revisions.touchOwnerOfFile(fileId);
     },
-    async renumber(fileId, version, to) {
-      await files.renumber(fileId, version, to);
-      await revisions.touchOwnerOfFile(fileId);
-    },
     async removeVersion(fileId, version) {
       await files.removeVersion(fileId, version);
       await revisions.touchOwnerOfFile(fileId);

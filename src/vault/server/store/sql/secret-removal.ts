@@ -1,7 +1,6 @@
 import type { SecretTable } from "../tables/secret-table.ts";
 import { RETIRED_AT, RETIRED_MARK, TRASHED_AT } from "./retired-name.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import { noteVersionsSql } from "./sql-trash.ts";
 
 /** The operations that remove secrets. */
 export type SecretRemovalTable = Pick<
@@ -50,13 +49,11 @@ export function secretRemoval(db: SqlConnection): SecretRemovalTable {
       return { rows: row?.number("row_count") ?? 0, bytes: row?.number("bytes") ?? 0 };
     },
     async retire(secretId) {
-      await db.run(noteVersionsSql("secret"), secretId);
       await db.run("DELETE FROM trashed_secrets WHERE id = ?", secretId);
       const sql = `UPDATE secrets SET name = name || CAST(? AS text) || id, delete_at = ? WHERE id = ?`;
       await db.run(sql, RETIRED_MARK, RETIRED_AT, secretId);
     },
     async remove(secretId) {
-      await db.run(noteVersionsSql("secret"), secretId);
       await db.wipe("DELETE FROM secrets WHERE id = ?", secretId);
     },
     async removeOf(owner) {

@@ -123,7 +123,6 @@ export function trashTables({ text, integer, real, kind }: ColumnTypes): string 
     name ${text} NOT NULL,
     trashed_at ${real} NOT NULL,
     ends_at ${real} NOT NULL,
-    used_version ${integer} NOT NULL,
     versions ${integer} NOT NULL,
     bytes ${integer} NOT NULL${more}
   ) ${kind};

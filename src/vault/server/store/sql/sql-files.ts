@@ -1,7 +1,6 @@
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { FileVersion, StoredFile } from "../records.ts";
-import { noteVersionsSql } from "./sql-trash.ts";
 import type { FileTable } from "../tables/file-table.ts";
 
 function fileOf(row: Row): StoredFile {
@@ -110,10 +109,7 @@ const SMALL_BYTES = 1024 * 1024;
 
 function storedFiles(
   db: SqlConnection,
-): Pick<
-  FileTable,
-  "find" | "insert" | "update" | "renumber" | "removeVersion" | "remove" | "removeOf"
-> {
+): Pick<FileTable, "find" | "insert" | "update" | "removeVersion" | "remove" | "removeOf"> {
   const removeVersions = async (
     condition: string,
     ...values: (string | number)[]
@@ -145,15 +141,10 @@ function storedFiles(
     async update({ id, nextVersion }) {
       await db.run("UPDATE files SET next_version = ? WHERE id = ?", nextVersion, id);
     },
-    async renumber(fileId, version, to) {
-      const sql = "UPDATE file_versions SET version = ? WHERE file_id = ? AND version = ?";
-      await db.run(sql, to, fileId, version);
-    },
     async removeVersion(fileId, version) {
       await removeVersions("file_id = ? AND version = ?", fileId, version);
     },
     async remove(fileId) {
-      await db.run(noteVersionsSql("file"), fileId);
       await removeVersions("file_id = ?", fileId);
       await db.run("DELETE FROM files WHERE id = ?", fileId);
     },

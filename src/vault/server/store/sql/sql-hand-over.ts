@@ -1,6 +1,5 @@
 import type { HandOverTable } from "../tables/hand-over-table.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import { noteVersionsSql } from "./sql-trash.ts";
 
 const COLLISIONS = {
   secret: `SELECT s.name FROM secrets AS s JOIN secrets AS o ON o.owner = ?2 AND o.name = s.name AND o.delete_at > ?3
@@ -53,11 +52,9 @@ export function sqlHandOver(db: SqlConnection): HandOverTable {
       return row !== undefined;
     },
     async moveSecret(secretId, owner, name) {
-      await db.run(noteVersionsSql("secret"), secretId);
       await db.run("UPDATE secrets SET owner = ?, name = ? WHERE id = ?", owner, name, secretId);
     },
     async moveFile(fileId, owner, name) {
-      await db.run(noteVersionsSql("file"), fileId);
       await db.run("UPDATE files SET owner = ?, name = ? WHERE id = ?", owner, name, fileId);
     },
     async replaceValue(secretId, version, { keyId, wrappedKey, sealed }) {

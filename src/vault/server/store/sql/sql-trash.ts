@@ -10,19 +10,6 @@ const tablesOf = {
   file: { live: "files", versions: "file_versions", key: "file_id" },
 } as const;
 
-/**
- * Returns the statement to run before ?1 is removed: entries of the trash with the same name note
- * its highest version number, because none may be restored with a lower one.
- */
-export function noteVersionsSql(kind: TrashKind): string {
-  const { live } = tablesOf[kind];
-  const trashed = `trashed_${live}`;
-  const used = `(SELECT next_version - 1 FROM ${live} WHERE id = ?1)`;
-  return `UPDATE ${trashed} SET used_version = ${used} WHERE id <> ?1 AND used_version < ${used}
-    AND owner = (SELECT owner FROM ${live} WHERE id = ?1)
-    AND name = coalesce((SELECT name FROM ${trashed} WHERE id = ?1), (SELECT name FROM ${live} WHERE id = ?1))`;
-}
-
 /** Bytes of a version, as the triggers of `account_usage` count them. */
 const SIZES = { secret: "octet_length(sealed) + octet_length(metadata)", file: "size" } as const;
 const DEADLINE = { secret: ", delete_at", file: "" } as const;
@@ -35,8 +22,8 @@ function insertSql(kind: TrashKind): string {
     kind === "secret"
       ? ["CASE WHEN delete_at < ?3 THEN delete_at ELSE ?3 END", DEADLINE.secret]
       : ["?3", DEADLINE.file];
-  return `INSERT INTO trashed_${live} (id, owner, name, trashed_at, ends_at, used_version, versions, bytes${deadline})
-    SELECT id, owner, name, ?2, ${end}, 0, (SELECT count(*) ${own}),
+  return `INSERT INTO trashed_${live} (id, owner, name, trashed_at, ends_at, versions, bytes${deadline})
+    SELECT id, owner, name, ?2, ${end}, (SELECT count(*) ${own}),
       CAST((SELECT coalesce(sum(${SIZES[kind]}), 0) ${own}) AS bigint)${deadline} FROM ${live} WHERE id = ?1`;
 }
 
@@ -51,7 +38,7 @@ const SHOW = {
   file: "UPDATE files SET name = ?2 WHERE id = ?1",
 } as const;
 
-const COLUMNS = "t.id, t.owner, t.name, t.trashed_at, t.ends_at, t.used_version";
+const COLUMNS = "t.id, t.owner, t.name, t.trashed_at, t.ends_at";
 
 function listSql(kind: TrashKind, after: boolean): string {
   const { live, versions, key } = tablesOf[kind];
@@ -90,12 +77,6 @@ const USAGE = `SELECT coalesce(sum(CASE kind WHEN 'secret' THEN 1 END), 0) AS se
     ${GRANTS.map((table) => `(SELECT count(*) FROM ${table} AS g JOIN trashed_secrets AS t ON t.id = g.secret_id WHERE t.owner = ?1)`).join(" + ")} AS grants
   FROM (${bothSql("owner = ?1")}) AS e`;
 
-function nextVersionSql(kind: TrashKind): string {
-  const { live } = tablesOf[kind];
-  return `SELECT coalesce(max(CASE WHEN s.next_version > t.used_version THEN s.next_version ELSE t.used_version + 1 END), 1) AS next
-    FROM trashed_${live} AS t JOIN ${live} AS s ON s.id = t.id WHERE t.owner = ? AND t.name = ? AND t.id <> ?`;
-}
-
 function entryOf(kind: TrashKind, row: Row): TrashEntry {
   return {
     kind,
@@ -104,7 +85,6 @@ function entryOf(kind: TrashKind, row: Row): TrashEntry {
     name: row.text("name"),
     trashedAt: row.number("trashed_at"),
     endsAt: row.number("ends_at"),
-    usedVersion: row.number("used_version"),
   };
 }
 
@@ -172,10 +152,6 @@ export function sqlTrash(db: SqlConnection): TrashTable {
     },
     async ended(now, atMost) {
       return (await db.all(ENDED, now, atMost)).map(keyOf);
-    },
-    async nextVersion(kind, owner, name, except = "") {
-      const row = await db.get(nextVersionSql(kind), owner, name, except);
-      return row?.number("next") ?? 1;
     },
   };
 }

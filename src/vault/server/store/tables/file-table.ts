@@ -23,8 +23,6 @@ export interface FileTable {
    * number, starting after one. A file without a version has none.
    */
   list(owner: string, after: ListedVersion | undefined, atMost: number): Promise<ListedVersion[]>;
-  /** Gives a version another number, for which its digest must be sealed. */
-  renumber(fileId: string, version: number, to: number): Promise<void>;
   /** Removes a version; the bytes of a large one become stale. */
   removeVersion(fileId: string, version: number): Promise<void>;
   /** Removes a file with its versions; the bytes of many or large ones become stale. */

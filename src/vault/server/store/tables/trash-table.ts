@@ -14,11 +14,6 @@ export interface TrashEntry {
   readonly trashedAt: number;
   /** Time of its permanent removal. */
   readonly endsAt: number;
-  /**
-   * Highest version number that others of this name have used since its deletion and that are not
-   * in the trash; 0 for none.
-   */
-  readonly usedVersion: number;
 }
 
 /** An entry of a list. */
@@ -64,9 +59,4 @@ export interface TrashTable {
   largest(atMost: number): Promise<SizedEntry[]>;
   /** Returns at most `atMost` entries that have ended. */
   ended(now: number, atMost: number): Promise<Pick<TrashEntry, "kind" | "id">[]>;
-  /**
-   * Returns the number after the highest one that entries of this name, except one, have or know to
-   * be used; 1 without any.
-   */
-  nextVersion(kind: TrashKind, owner: string, name: string, except?: string): Promise<number>;
 }
