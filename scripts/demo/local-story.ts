@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
 import { VaultsyncProcess } from "../../test/lab/real/processes/vaultsync-process.ts";
-import { bold, dim, good, screen, seconds } from "./output.ts";
+import { bold, good, screen, seconds } from "./output.ts";
 import { type Preparation, stoppingWithParent } from "./preparation.ts";
+import { indented, showCommand, showRun } from "./shown-command.ts";
 import { account, newValue } from "./vault-account.ts";
 
 const MANIFEST = "shop-db.yaml";
@@ -36,13 +37,6 @@ const digest = require("node:crypto").createHash("sha256").update(password).dige
 console.log("app: connected with " + password + ", sha256 " + digest.slice(0, 8));
 setInterval(() => undefined, 1_000);`;
 
-const indented = (text: string): string =>
-  text
-    .trimEnd()
-    .split("\n")
-    .map((line) => `  ${line}`)
-    .join("\n");
-
 /** A directory with the manifest and the login, and the commands that are run there. */
 class Workspace {
   readonly #directory: string;
@@ -73,12 +67,7 @@ class Workspace {
 
   /** Runs a command and prints it with its output. @throws Error unless it exits like this */
   async run(args: readonly string[], { input = "", code = 0 } = {}): Promise<void> {
-    show(args.map((arg) => this.shown(arg)));
-    const result = await this.start(args, input).result;
-    const output = this.shown(`${result.stdout}${result.stderr}`);
-    if (output !== "") screen.note(indented(output));
-    if (result.code !== code)
-      throw new Error(`vaultsync ${args[0]} exited with ${result.code}: ${output}`);
+    await showRun(args, this.start(args, input), { code, shown: (text) => this.shown(text) });
   }
 
   /** Returns output with paths in the directory, as in the commands. */
@@ -90,8 +79,6 @@ class Workspace {
     return join(this.#directory, MANIFEST);
   }
 }
-
-const show = (args: readonly string[]): void => screen.note(dim(`  $ vaultsync ${args.join(" ")}`));
 
 const title = (text: string): void => screen.note(`\n${bold(text)}`);
 
@@ -144,7 +131,7 @@ function afterMs(ms: number, end: () => void): Disposable {
 /** Starts the program, creates a version, and waits until the program has it. */
 async function runApp(workspace: Workspace): Promise<void> {
   const options = ["-f", MANIFEST, "--watch", "--interval", "1", "--mask"];
-  show(["run", ...options, "--", "node", "app.js"]);
+  showCommand(["run", ...options, "--", "node", "app.js"]);
   await using app = workspace.start(["run", ...options, "--", process.execPath, "-e", APP]);
   using _limit = afterMs(LIMIT_MS, () => void app.stop("SIGKILL"));
   /** Waits until the program has started so often, and returns its last line. */
