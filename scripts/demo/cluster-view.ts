@@ -3,6 +3,7 @@ import {
   vaultFileKind,
   vaultSecretKind,
 } from "../../src/operator/api/kinds.ts";
+import { workloadDescriptor } from "../../src/operator/controllers/restart/workload.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { KubeClient } from "../../src/operator/kube/client/kube-client.ts";
 import { loadCredentials } from "../../src/operator/kube/credentials/load-credentials.ts";
@@ -30,6 +31,7 @@ const watched = [
   { resource: vaultSecretKind },
   { resource: vaultFileKind },
   { resource: SECRETS, fieldSelector: `type!=${CREDENTIALS_TYPE}` },
+  { resource: workloadDescriptor.Deployment },
   { resource: CONFIG_MAPS, fieldSelector: "metadata.name!=kube-root-ca.crt" },
 ];
 
@@ -165,6 +167,27 @@ export function isReady(kind: string, name: string): Expectation {
 export function hasReason(kind: string, name: string, reason: string): Expectation {
   return ({ object }) =>
     object.kind === kind && object.name === name && object.ready?.reason === reason;
+}
+
+/** Matches a resource whose newer versions wait for something with this reason. */
+export function waitsFor(kind: string, name: string, reason: string): Expectation {
+  return ({ object }) =>
+    object.kind === kind && object.name === name && object.waits?.reason === reason;
+}
+
+/** Matches a restart of a Deployment. */
+export function isRestart(name: string): Expectation {
+  return ({ before, object }) =>
+    object.kind === "Deployment" &&
+    object.name === name &&
+    object.restart !== undefined &&
+    object.restart !== before?.restart;
+}
+
+/** Matches a resource whose workload runs a new pod template. */
+export function isRolledOut(kind: string, name: string): Expectation {
+  return ({ object }) =>
+    object.kind === kind && object.name === name && object.rollout === "RolledOut";
 }
 
 export function isDeleted(kind: string, name: string): Expectation {

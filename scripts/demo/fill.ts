@@ -29,7 +29,7 @@ export async function fillFromStandardInput(): Promise<void> {
   await fillVault(vault);
   await protectValue(vault, "guest-pass", newValue(), deleteTimeMinutes);
   process.stderr.write(
-    `stored shop-db, guest-pass (removed after ${deleteTimeMinutes} minutes), app.conf and logo.png\n`,
+    `stored shop-db, payments, guest-pass (removed after ${deleteTimeMinutes} minutes), app.conf and logo.png\n`,
   );
   process.stdout.write(loginSecret(password));
 }

@@ -12,6 +12,7 @@ export const nextSteps = `
 ${bold("Next")}
   npm run demo              the same, and everything stays up for you to try
   README.md, "Install"      install the operator in a cluster
+  docs/changing-secrets.md  versions that wait, prove themselves and are taken back
   docs/resources.md         every field of VaultConnection, VaultSecret and VaultFile`;
 
 /** Printed at the end of a run with --local. */
@@ -32,6 +33,8 @@ ${bold("Try it in another terminal")}
   kubectl get events
   kubectl patch secret shop-db --type=merge -p '{"stringData":{"password":"mine"}}'
   kubectl delete secret shop-db configmap web-files
+  npm run -s vaultsync -- rollback payments --to 1
+  npm run -s vaultsync -- resume payments
   curl ${operator.url}/metrics
   curl ${vault.metricsUrl}/metrics
 

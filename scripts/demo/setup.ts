@@ -43,6 +43,8 @@ export interface Stage {
   readonly operator: { readonly url: string; readonly log: Log };
   readonly vault: {
     readonly url: string;
+    /** The authority of its certificate, as PEM, if it has one. */
+    readonly ca?: string;
     readonly metricsUrl: string;
     readonly log: Log;
     readonly password: Redacted<string>;
@@ -126,10 +128,13 @@ async function startVault(
   const filled = await preparation.step(
     "vault content",
     fill,
-    () => "shop-db in versions 1 and 2, app.conf, logo.png",
+    () => "shop-db in versions 1 and 2, payments, app.conf, logo.png",
   );
   return { url, metricsUrl, password, ...filled, log: fileLog(logFile) };
 }
+
+/** Workloads restart this long after a change, instead of 30 s. */
+const restartSoon = ["--restart-window", "1s"];
 
 async function startOperator(
   controlPlane: ControlPlane,
@@ -146,7 +151,7 @@ async function startOperator(
   const start = async (): Promise<Stage["operator"]> => {
     const operator = preparation.run(
       "operator",
-      await OperatorProcess.start(kubeconfig, [], stoppingWithParent(logFile)),
+      await OperatorProcess.start(kubeconfig, restartSoon, stoppingWithParent(logFile)),
     );
     await operatorReady(operator, preparation.signal);
     return { log: fileLog(logFile), url: `http://127.0.0.1:${operator.port}` };

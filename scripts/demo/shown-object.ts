@@ -1,5 +1,6 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { z } from "zod";
+import { CONTENT_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { KubeObject } from "../../src/operator/kube/resource.ts";
 import { readContent } from "../../src/operator/sync/content.ts";
 
@@ -42,7 +43,13 @@ export interface ShownObject {
   readonly ready:
     | { readonly status: string; readonly reason: string; readonly message: string }
     | undefined;
+  /** The condition UpdateAvailable, if it is True. */
+  readonly waits: { readonly reason: string; readonly message: string } | undefined;
   readonly target: string | undefined;
+  /** Result of the last restart of a workload for a resource. */
+  readonly rollout: string | undefined;
+  /** Annotation of the pod template of a Deployment that each restart changes. */
+  readonly restart: string | undefined;
   readonly syncedAt: string | undefined;
   /** Content of a Secret or ConfigMap by key. */
   readonly content: ReadonlyMap<string, Fingerprint>;
@@ -58,6 +65,12 @@ const Status = z.object({
   conditions: z.array(Condition).optional(),
   target: z.object({ kind: z.string(), name: z.string() }).optional(),
   syncedAt: z.string().optional(),
+  restarts: z.array(z.object({ result: z.string() })).optional(),
+});
+const Template = z.object({
+  template: z.object({
+    metadata: z.object({ annotations: z.record(z.string(), z.string()).optional() }),
+  }),
 });
 
 /** Returns the printable part of an object; values become fingerprints. */
@@ -65,13 +78,18 @@ export function showObject(object: KubeObject): ShownObject {
   const { kind, metadata } = object;
   const status = Status.safeParse(object.status).data;
   const isTarget = kind === "Secret" || kind === "ConfigMap";
+  const conditions = status?.conditions ?? [];
+  const template = Template.safeParse(object["spec"]).data?.template;
   const content = isTarget ? [...readContent(kind, object)] : [];
   return {
     kind,
     name: metadata.name,
     uid: metadata.uid ?? "",
-    ready: status?.conditions?.find(({ type }) => type === "Ready"),
+    ready: conditions.find(({ type }) => type === "Ready"),
+    waits: conditions.find(({ type, status: is }) => type === "UpdateAvailable" && is === "True"),
     target: status?.target && `${status.target.kind}/${status.target.name}`,
+    rollout: status?.restarts?.[0]?.result,
+    restart: template?.metadata.annotations?.[CONTENT_ANNOTATION],
     syncedAt: status?.syncedAt,
     content: new Map(content.map(([key, bytes]) => [key, fingerprint(bytes)])),
   };

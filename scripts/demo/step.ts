@@ -43,8 +43,8 @@ export async function runStep<T>(
 }
 
 /**
- * Prints the title, each change of a target (with --verbose: of every object) as it arrives, and
- * the result.
+ * Prints the title, each change of a target and each restart (with --verbose: each change of every
+ * object) as it arrives, and the result.
  */
 export class Step implements Disposable {
   readonly #stage: Stage;
@@ -69,6 +69,11 @@ export class Step implements Disposable {
   acted(what: string, at = Date.now()): void {
     this.#start = at;
     this.detail(what, "0.00 s");
+  }
+
+  /** Aborted with the demo, and at the step's time limit. */
+  get signal(): AbortSignal {
+    return this.#signal;
   }
 
   /** Prints a line with --verbose only. */
@@ -111,8 +116,8 @@ export class Step implements Disposable {
 
   #show(change: Change): void {
     const line = describeChange(change);
-    const isTarget = change.object.kind === "Secret" || change.object.kind === "ConfigMap";
-    if (line === undefined || !(isTarget || this.#stage.options.verbose)) return;
+    const isResult = ["Secret", "ConfigMap", "Deployment"].includes(change.object.kind);
+    if (line === undefined || !(isResult || this.#stage.options.verbose)) return;
     screen.note(`  ${seconds(Math.max(0, change.at - this.#start)).padStart(8)}   ${line}`);
   }
 }
@@ -129,8 +134,11 @@ export function describeChange({ type, before, object }: Change): string | undef
     if (keys.length === 0 && type !== "added") return undefined;
     return `${name} ${type}: ${keys.join("; ")}`;
   }
-  const { ready } = object;
+  const { ready, waits, restart } = object;
   if (type === "added") return `${name} added`;
+  if (restart !== before?.restart) return `${name} restarted: its pod template changed`;
+  if (waits !== undefined && waits.message !== before?.waits?.message)
+    return `${name} waits, ${waits.reason}: ${waits.message}`;
   if (
     ready === undefined ||
     (ready.status === before?.ready?.status && ready.reason === before.ready.reason)

@@ -1,4 +1,5 @@
 import { defaultVaultPort } from "./arguments.ts";
+import { runChangeStory } from "./change-story.ts";
 import { hasContent, isReady, hasFiles, isDeleted, hasReason } from "./cluster-view.ts";
 import { fingerprint, formatFingerprint, type Fingerprint, isEqual } from "./shown-object.ts";
 import { duration, seconds, screen, summary } from "./output.ts";
@@ -21,8 +22,10 @@ export async function runStory(stage: Stage): Promise<void> {
   await editTarget(stage, rotated);
   await deleteTarget(stage, rotated);
   await uploadFile(stage);
+  const change = await runChangeStory(stage);
   await removal(stage, guestPass);
-  await noLeaks(stage, [...stage.vault.content.shopDb, rotated.value, guestPass.value]);
+  const values = [...stage.vault.content.shopDb, rotated.value, guestPass.value, ...change.values];
+  await noLeaks(stage, values, change.output);
   screen.note(`\n${summary(stage.view)}`);
 }
 
@@ -30,6 +33,7 @@ const applied = [
   { kind: "VaultConnection", name: "vault" },
   { kind: "VaultSecret", name: "shop-db" },
   { kind: "VaultSecret", name: "guest-pass" },
+  { kind: "VaultSecret", name: "payments" },
   { kind: "VaultFile", name: "web-files" },
 ];
 
@@ -252,7 +256,7 @@ interface GuestPass {
 async function removal(stage: Stage, { deleteAt, since }: GuestPass): Promise<void> {
   const leftMs = Math.max(0, deleteAt - Date.now());
   const head = {
-    title: "7  A delete_time: the vault removes guest-pass",
+    title: "11  A delete_time: the vault removes guest-pass",
     expected:
       "the Secret is deleted when the vault removes the secret, not earlier; the VaultSecret has the reason SourceRemoved",
     limitMs: leftMs + 30_000,
@@ -285,17 +289,25 @@ async function removal(stage: Stage, { deleteAt, since }: GuestPass): Promise<vo
   });
 }
 
-/** Searches logs, metrics, statuses and events for every value of this run, plain and in base64. */
-async function noLeaks(stage: Stage, values: readonly Redacted<string>[]): Promise<void> {
+/**
+ * Searches logs, metrics, statuses, events and the output of the commands for every value of this
+ * run, plain and in base64.
+ */
+async function noLeaks(
+  stage: Stage,
+  values: readonly Redacted<string>[],
+  printed: string,
+): Promise<void> {
   const { controlPlane, operator, vault, signal } = stage;
   const head = {
-    title: "8  No secret value leaks",
-    expected: "no value and no password in a log, an event, a status or a metric",
+    title: "12  No secret value leaks",
+    expected: "no value and no password in a log, an event, a status, a metric or an output",
     limitMs: 30_000,
   };
   return runStep(stage, head, async (step) => {
     const resources = "vaultconnections,vaultsecrets,vaultfiles,events";
     const places = {
+      "output of the commands": printed,
       "operator log": await operator.log.read(),
       "vault log": await vault.log.read(),
       "operator metrics": await textOf(`${operator.url}/metrics`, signal),
@@ -320,7 +332,7 @@ async function noLeaks(stage: Stage, values: readonly Redacted<string>[]): Promi
       ([place, text]) => `${place} (${Buffer.byteLength(text)} bytes)`,
     );
     step.detail(`searched: ${sizes.join(", ")}`);
-    step.done(`none of ${values.length + 1} values in logs, metrics, statuses and events`);
+    step.done(`none of ${values.length + 1} values in logs, metrics, statuses, events and outputs`);
   });
 }
 

@@ -60,6 +60,8 @@ const filesDirectory = join(import.meta.dirname, "../..", "examples", "demo", "f
 export interface VaultContent {
   /** The versions of shop-db, oldest first. */
   readonly shopDb: readonly Redacted<string>[];
+  /** The first version of payments. */
+  readonly payments: Redacted<string>;
   readonly files: readonly UploadedFile[];
 }
 
@@ -73,13 +75,15 @@ export async function exampleFile(filename: string): Promise<Buffer<ArrayBuffer>
   return readFile(join(filesDirectory, filename));
 }
 
-/** Stores two versions of shop-db and the two files of examples/demo/files. */
+/** Stores two versions of shop-db, one of payments, and the two files of examples/demo/files. */
 export async function fillVault(vault: VaultClient): Promise<VaultContent> {
   const shopDb = [newValue(), newValue()];
+  const payments = newValue();
   for (const value of shopDb) await protectValue(vault, "shop-db", value);
+  await protectValue(vault, "payments", payments);
   const blobs = new Map<string, Blob>();
   for (const filename of ["app.conf", "logo.png"])
     blobs.set(filename, new Blob([await exampleFile(filename)]));
   const { files } = await vault.upload(blobs);
-  return { shopDb, files };
+  return { shopDb, payments, files };
 }

@@ -85,6 +85,9 @@ async function keepRunning(command: string): Promise<ShellProcess> {
 const section = (heading: string): PageCommand[] =>
   commands.filter((each) => each.heading === heading && isRun(each));
 
+/** A value of the demo has 32 of these characters. */
+const value = /(?<![\w-])[\w-]{32}(?![\w-])/u;
+
 describe("README.md", () => {
   test("the demos without and with a cluster pass", { timeout: 300_000 }, async () => {
     const [local, whole] = section("Quick start").map(({ command }) => command);
@@ -94,6 +97,12 @@ describe("README.md", () => {
     await using second = start(whole ?? "");
     await second.succeed();
     expect(second.output).toContain("All steps passed.");
+    // What the commands about a change print: a version is held, one waits, and all of it restarts.
+    expect(second.output).toMatch(/^ +vaultsecret\/payments +False +InvalidContent +/mu);
+    expect(second.output).toMatch(/^ +payments +3 +\S+Z +shop@example\.com +AwaitingApproval$/mu);
+    expect(second.output).toContain("vaultsecret/payments is held");
+    expect(second.output).toMatch(/^ +deployment\/payments +RolledOut +/mu);
+    expect(second.output).not.toMatch(value);
   });
 
   test("the manual setup ends with synced resources", async () => {

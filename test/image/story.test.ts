@@ -69,6 +69,7 @@ test(
       operator: { url: operator.url, log: logOf(operator.container) },
       vault: {
         url: vault.url,
+        ca: vault.ca,
         metricsUrl: vault.metricsUrl,
         log: logOf(vault.container),
         password: vault.password,

@@ -27,6 +27,7 @@ test("crds/ and examples/demo/ apply unchanged, and all their resources become R
   await world.protect("shop-db", world.canaries.text("shop-db 1"));
   await world.protect("shop-db", world.canaries.text("shop-db 2"));
   await world.protect("guest-pass", world.canaries.text("guest pass"));
+  await world.protect("payments", world.canaries.text("payments password"));
   for (const name of ["app.conf", "logo.png"])
     await world.upload(name, await readFile(`examples/demo/files/${name}`));
 
@@ -64,7 +65,7 @@ test("crds/ and examples/demo/ apply unchanged, and all their resources become R
     kinds,
     "--all",
   );
-  expect(waited.match(/condition met/g)).toHaveLength(4);
+  expect(waited.match(/condition met/g)).toHaveLength(5);
 });
 
 test("kubectl get shows the documented columns", async () => {
