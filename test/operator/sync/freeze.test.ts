@@ -2,24 +2,21 @@ import { describe, expect, test } from "vitest";
 import { OPERATOR_NAMESPACE, SHOP } from "../../lab/simulated/simulated-operator.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { CONFIG_MAPS, NAMESPACES } from "../../../src/operator/kube/resource.ts";
-import { mergedValue, removeAtDeadline, update, withMergedVersion } from "./gated-targets.ts";
+import {
+  FREEZE,
+  freeze,
+  mergedValue,
+  removeAtDeadline,
+  update,
+  withMergedVersion,
+} from "./gated-targets.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const NAME = "vaultsync-freeze";
 const data = { password: "db" };
 
-/** Creates or replaces the ConfigMap of a freeze. */
-function freeze(scene: SimulatedWorld, values: Readonly<Record<string, string>>): void {
-  const metadata = { namespace: OPERATOR_NAMESPACE, name: NAME };
-  const before = scene.server.find(CONFIG_MAPS, metadata);
-  const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: values };
-  if (before === undefined) scene.server.create(CONFIG_MAPS, object);
-  else scene.server.replace(CONFIG_MAPS, { ...before, data: values });
-}
-
 const thaw = (scene: SimulatedWorld): void =>
-  scene.server.delete(CONFIG_MAPS, { namespace: OPERATOR_NAMESPACE, name: NAME });
+  scene.server.delete(CONFIG_MAPS, { namespace: OPERATOR_NAMESPACE, name: FREEZE });
 
 /** Returns the time in so many milliseconds. */
 const later = (scene: SimulatedWorld, ms: number): string =>

@@ -1,13 +1,26 @@
-import { SHOP, valuesOf } from "../../lab/simulated/simulated-operator.ts";
+import { OPERATOR_NAMESPACE, SHOP, valuesOf } from "../../lab/simulated/simulated-operator.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
-import { SECRETS } from "../../../src/operator/kube/resource.ts";
+import { CONFIG_MAPS, SECRETS } from "../../../src/operator/kube/resource.ts";
 
 /** Scenes that tests of approvals, windows and freezes share. */
 
 const MINUTE = 60_000;
 
+/** Name of the ConfigMap of a freeze. */
+export const FREEZE = "vaultsync-freeze";
+
+/** Creates or replaces the ConfigMap of a freeze. */
+export function freeze(scene: SimulatedWorld, values: Readonly<Record<string, string>>): void {
+  const metadata = { namespace: OPERATOR_NAMESPACE, name: FREEZE };
+  const before = scene.server.find(CONFIG_MAPS, metadata);
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: values };
+  if (before === undefined) scene.server.create(CONFIG_MAPS, object);
+  else scene.server.replace(CONFIG_MAPS, { ...before, data: values });
+}
+
 /** Returns the condition about newer versions. */
-export const update = (scene: SimulatedWorld) => scene.condition("UpdateAvailable");
+export const update = (scene: SimulatedWorld, name?: string) =>
+  scene.condition("UpdateAvailable", name);
 
 /** Lists these versions of the secrets `db` and `user`, and returns the outcome. */
 export async function list(scene: SimulatedWorld, db: number, user: number): Promise<string> {
