@@ -36,7 +36,14 @@ afterAll(async () => {
 });
 
 const restarts = z
-  .array(z.object({ kind: z.string(), name: z.string(), result: z.string() }))
+  .array(
+    z.object({
+      kind: z.string(),
+      name: z.string(),
+      result: z.string(),
+      message: z.string().optional(),
+    }),
+  )
   .default([]);
 const shown = ({ status }: ObservedObject): string[] =>
   restarts.parse(status?.["restarts"]).map(({ kind, name, result }) => `${kind} ${name} ${result}`);
@@ -157,6 +164,58 @@ test("each kind restarts, by name, by labels or by its annotation, and its rollo
     );
   }
   await world.until("VaultFile", "conf", (one) => shown(one).includes("Deployment auto RolledOut"));
+});
+
+/** Returns a window that opens in half a year. */
+function closedWindow(): object {
+  const month = ((new Date().getUTCMonth() + 6) % 12) + 1;
+  return { schedule: `0 0 1 ${month} *`, duration: "1h" };
+}
+
+/** Open all day, every day. */
+const openWindow = { schedule: "0 0 * * *", duration: "24h" };
+
+/** Two Deployments, one with a window. */
+const dayAndNight = (window: object): object[] => [
+  { kind: "Deployment", name: "day" },
+  { kind: "Deployment", name: "night", windows: [window] },
+];
+
+test("a workload with a closed window restarts once when the window is open, others before", async () => {
+  await world.protect("timed", world.canaries.text("timed"));
+  await world.apply(workload("Deployment", "day"), workload("Deployment", "night"));
+  await world.apply(restarting("timed", ...dayAndNight(closedWindow())));
+  await waitUntil(
+    "both are recorded",
+    async () =>
+      (await recorded("Deployment", "day")).length === 1 &&
+      (await recorded("Deployment", "night")).length === 1,
+  );
+
+  const changed = world.canaries.text("timed changed");
+  await world.protect("timed", changed);
+  await world.has("timed", "password", changed);
+  await waitUntil("the other one restarts", () => contentOf("Deployment", "day"));
+  const waits = /^waits: its next window opens at \S+-01T00:00:00\.000Z$/u;
+  await world.until("VaultSecret", "timed", ({ status }) =>
+    restarts
+      .parse(status?.["restarts"])
+      .some(({ name, message = "" }) => name === "night" && waits.test(message)),
+  );
+  expect(await contentOf("Deployment", "night")).toBeUndefined();
+  expect(await workloads.templates("night")).toBe(1);
+
+  await world.patch("VaultSecret", "timed", {
+    spec: { rolloutRestart: dayAndNight(openWindow) },
+  });
+  await waitUntil("it restarts", () => contentOf("Deployment", "night"));
+  await world.until(
+    "VaultSecret",
+    "timed",
+    (one) => shown(one).includes("Deployment night RolledOut"),
+    60_000,
+  );
+  expect([await workloads.templates("day"), await workloads.templates("night")]).toEqual([2, 2]);
 });
 
 test("a wrong reference is rejected by the API server", async () => {
