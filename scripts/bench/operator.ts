@@ -8,7 +8,7 @@ import type { Subject } from "./operator/subject.ts";
 import { vaultsync } from "./operator/vaultsync-subject.ts";
 import { saveResult } from "./result-file.ts";
 
-const all = ["b0", "b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"];
+const all = ["b0", "b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8", "b9"];
 const { values } = parseArgs({
   options: {
     resources: { type: "string", default: "1000" },
@@ -53,7 +53,8 @@ npm run bench -- operator [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--
     [--profiles DIRECTORY] [--output operator]
 
   --scenarios    b0: Secrets written by a plain client; b1: cold start (always); b2: warm restart; b3: nothing changes; b4: changes, one
-                 each second and 1,000 together; b5: memory; b6: outage of the vault; b7: failover; b8: bad neighbors
+                 each second and 1,000 together; b5: memory; b6: outage of the vault; b7: failover; b8: bad neighbors; b9: windows of all
+                 resources that open together
   --resources    number of resources; several separated by commas
   --connections  number of connections, which share the resources; several separated by commas
   --repeats      number of repeats; the subjects are measured in turn within each

@@ -7,35 +7,41 @@ const status = z
   .object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]) })
   .default({ conditions: [] });
 
-/** A separate watch of the resources of a namespace that counts the Ready ones. */
-export class ReadyWatch implements AsyncDisposable {
-  readonly #ready = new Set<string>();
+/** A separate watch of the resources of a namespace that counts those with a condition. */
+export class ConditionWatch implements AsyncDisposable {
+  readonly #having = new Set<string>();
   #watch: ObjectWatch | undefined;
-  /** Monotonic time in ms of the last resource that became Ready. */
+  /** Monotonic time in ms of the last resource that got the condition or lost it. */
   changedAt = 0;
 
   private constructor() {}
 
-  static async start(access: ApiAccess, kind: string, namespace: string): Promise<ReadyWatch> {
-    const ready = new ReadyWatch();
-    ready.#watch = await ObjectWatch.start(
+  /** Starts to watch the resources of a kind. @param wanted the type of a condition that is True */
+  static async start(
+    access: ApiAccess,
+    kind: string,
+    namespace: string,
+    wanted = "Ready",
+  ): Promise<ConditionWatch> {
+    const watch = new ConditionWatch();
+    watch.#watch = await ObjectWatch.start(
       access,
       collectionOf(kind, namespace),
       ({ object, type, at }) => {
         const { conditions } = status.parse(object["status"]);
-        const isReady =
+        const has =
           type !== "DELETED" &&
-          conditions.some((one) => one.type === "Ready" && one.status === "True");
-        if (isReady === ready.#ready.has(object.metadata.name)) return;
-        ready.#ready[isReady ? "add" : "delete"](object.metadata.name);
-        ready.changedAt = at;
+          conditions.some((one) => one.type === wanted && one.status === "True");
+        if (has === watch.#having.has(object.metadata.name)) return;
+        watch.#having[has ? "add" : "delete"](object.metadata.name);
+        watch.changedAt = at;
       },
     );
-    return ready;
+    return watch;
   }
 
   get count(): number {
-    return this.#ready.size;
+    return this.#having.size;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { FaultProxy, type Fault } from "../../../test/lab/real/fault-proxy.ts";
 import { Content, accountOf } from "./content.ts";
-import { ReadyWatch } from "./ready-watch.ts";
+import { ConditionWatch } from "./condition-watch.ts";
 import { Samples } from "./samples.ts";
 import type { Scenario, Scene, Settings } from "./scene.ts";
 import { changes } from "./scenarios/changes.ts";
@@ -10,6 +10,7 @@ import { outage } from "./scenarios/outage.ts";
 import { measureRawWrites, sameWrites } from "./scenarios/writes.ts";
 import { coldStart, warmRestart } from "./scenarios/starts.ts";
 import { memory, steadyState } from "./scenarios/steady.ts";
+import { windows } from "./scenarios/windows.ts";
 import { SecretWatch } from "./secret-watch.ts";
 import { Stage } from "./stage.ts";
 import type { Subject } from "./subject.ts";
@@ -23,6 +24,7 @@ const scenarios: readonly (readonly [name: string, scenario: Scenario])[] = [
   ["b5", memory],
   ["b6", outage],
   ["b7", failover],
+  ["b9", windows],
 ];
 
 export interface Run {
@@ -94,7 +96,7 @@ async function measureSubject(
   const { stage, content, proxy } = common;
   const namespace = await stage.plane.createNamespace("subject");
   await using targets = await SecretWatch.start(stage.plane.access, namespace);
-  await using ready = await ReadyWatch.start(stage.plane.access, subject.kind, namespace);
+  await using ready = await ConditionWatch.start(stage.plane.access, subject.kind, namespace);
   const scene = { ...common, coldStart: {}, subject, namespace, targets, ready };
   await subject.create(stage, { namespace, content, url: proxy.url });
   let running = await coldStart(scene);

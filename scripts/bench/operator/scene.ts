@@ -1,6 +1,6 @@
 import type { FaultProxy } from "../../../test/lab/real/fault-proxy.ts";
 import type { Content } from "./content.ts";
-import type { ReadyWatch } from "./ready-watch.ts";
+import type { ConditionWatch } from "./condition-watch.ts";
 import type { Samples } from "./samples.ts";
 import type { SecretWatch } from "./secret-watch.ts";
 import type { Stage, VaultProgram } from "./stage.ts";
@@ -31,7 +31,7 @@ export interface Scene {
   /** Ends an outage. */
   readonly restoreVault: () => void;
   readonly targets: SecretWatch;
-  readonly ready: ReadyWatch;
+  readonly ready: ConditionWatch;
   readonly settings: Settings;
   /** Writes per second of a plain client; `undefined` if that was not measured. */
   readonly rawRate: number | undefined;

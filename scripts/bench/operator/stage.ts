@@ -65,11 +65,13 @@ interface ConnectionSpec {
   readonly timeout?: string;
 }
 
-const readinessList = z.object({
+const statusList = z.object({
   items: z.array(
     z.object({
+      metadata: z.object({ generation: z.number() }),
       status: z
         .object({
+          observedGeneration: z.number().optional(),
           conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]),
         })
         .optional(),
@@ -197,10 +199,18 @@ export class Stage implements AsyncDisposable {
 
   /** Returns the number of resources of a kind that are Ready. */
   async readyCount(kind: string, namespace: string): Promise<number> {
-    const { items } = readinessList.parse(await this.kube.list(kind, namespace));
+    const { items } = statusList.parse(await this.kube.list(kind, namespace));
     const isReady = ({ status }: (typeof items)[number]): boolean =>
       status?.conditions.some((one) => one.type === "Ready" && one.status === "True") ?? false;
     return items.filter(isReady).length;
+  }
+
+  /** Returns the number of resources of a kind whose status is about their present spec. */
+  async observedCount(kind: string, namespace: string): Promise<number> {
+    const { items } = statusList.parse(await this.kube.list(kind, namespace));
+    const isCurrent = ({ metadata, status }: (typeof items)[number]): boolean =>
+      status?.observedGeneration === metadata.generation;
+    return items.filter(isCurrent).length;
   }
 
   /**

@@ -35,6 +35,16 @@ export interface Subject {
   /** Creates the resources, one for each secret of the content, with a target of the same name. */
   create(stage: Stage, work: Work): Promise<void>;
   start(stage: Stage, namespace: string): Promise<RunningSubject>;
+  /**
+   * Lets its resources follow new versions in these windows only; absent if it has none. Resolves
+   * once it has read them.
+   */
+  readonly setWindows?: (
+    stage: Stage,
+    namespace: string,
+    names: readonly string[],
+    windows: readonly object[],
+  ) => Promise<void>;
 }
 
 /** Time between two polls of a subject, in seconds. */

@@ -1,4 +1,5 @@
 import type { OperatorProcess } from "../../../test/lab/real/processes/operator-process.ts";
+import { waitUntil } from "../../../test/lab/clock/wait-until.ts";
 import { OPERATOR_USER } from "../../../test/lab/real/world.ts";
 import { accountOf } from "./content.ts";
 import { workOf, type Stage } from "./stage.ts";
@@ -59,8 +60,23 @@ export function vaultsync(variant: Variant): Subject {
     prepare: () => Promise.resolve(),
     create: (stage, work) => (mode === "list" ? createLists(stage, work) : createKeys(stage, work)),
     start: (stage, namespace) => start(stage, namespace, variant),
+    setWindows,
   };
 }
+
+/** Time within which the operator has read changed specs, in milliseconds. */
+const OBSERVED_MS = 1_800_000;
+
+const setWindows: NonNullable<Subject["setWindows"]> = async (stage, namespace, names, windows) => {
+  const patch = { spec: { updates: { windows } } };
+  await Promise.all(names.map((name) => stage.kube.patch("VaultSecret", namespace, name, patch)));
+  await waitUntil(
+    "all changed specs are observed",
+    async () => (await stage.observedCount("VaultSecret", namespace)) === names.length,
+    OBSERVED_MS,
+    2_000,
+  );
+};
 
 const connectionOf = (index: number): string => `c-${index}`;
 

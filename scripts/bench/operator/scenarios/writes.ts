@@ -3,7 +3,7 @@ import type { ApiAccess } from "../../../../test/lab/control-plane/api-request.t
 import { OPERATOR_USER, SERVICE_ACCOUNT } from "../../../../test/lab/real/world.ts";
 import { KubeWriter, type KubeObject } from "../kube-writer.ts";
 import { groupCpuSeconds } from "../process-usage.ts";
-import { ReadyWatch } from "../ready-watch.ts";
+import { ConditionWatch } from "../condition-watch.ts";
 import { ratio, record, type Scenario, type Scene } from "../scene.ts";
 import { SecretWatch } from "../secret-watch.ts";
 import { quantile } from "../../statistics.ts";
@@ -129,7 +129,7 @@ async function writeAgain(
   await stage.kube.create(namespace, plain);
   const created = await objectsOf(scene, subject.kind, namespace);
   await using _targets = await SecretWatch.start(stage.plane.access, namespace);
-  await using _ready = await ReadyWatch.start(stage.plane.access, subject.kind, namespace);
+  await using _ready = await ConditionWatch.start(stage.plane.access, subject.kind, namespace);
   using writer = new KubeWriter(access, IN_FLIGHT);
   const statuses = new Map(resources.map(({ metadata, status }) => [metadata.name, status]));
   const byName = new Map(targets.map((target) => [target.metadata.name, target]));
