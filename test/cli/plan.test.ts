@@ -292,3 +292,18 @@ test("rules for a value are accepted without reading it, and an invalid pattern 
   expect(code).toBe(3);
   expect(stderr).toMatch(/^2\.yaml:\d+: spec\.data\[0\]\.validate\.pattern: missing closing \)/u);
 });
+
+test("--validate checks the values by the rules of the spec, and prints none", async () => {
+  await write("1-vault.yaml", ...connection());
+  await write("2-db.yaml", ...secret("db", "key: shop/db }, validate: { maxLength: 5"));
+  expect((await plan()).code).toBe(0);
+  const { code, stdout, stderr } = await plan("--validate");
+  expect(code).toBe(3);
+  expect(stderr).toMatch(
+    /^2-db\.yaml:\d+: version 2 of shop\/db does not fit the rule maxLength of the key key-0: expected at most 5 characters\n$/u,
+  );
+  expect(stdout + stderr).not.toContain(VALUE);
+  await write("2-db.yaml", ...secret("db", "key: shop/db }, validate: { minLength: 5"));
+  expect(await plan("--validate")).toMatchObject({ code: 0, stderr: "" });
+  expect((await plan("--validate", "--offline")).code).toBe(2);
+});

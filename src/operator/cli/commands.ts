@@ -171,6 +171,12 @@ function planCommand(): Command {
         .default("table"),
     )
     .option("--offline", "do not compare the references with the vault")
+    .addOption(
+      new Option(
+        "--validate",
+        "read the values, too, and check that they fit the rules of validate, templates and limits",
+      ).conflicts("offline"),
+    )
     .option(
       "--strict",
       `exit code ${HAS_PROBLEMS} also if references or an access were not checked`,
@@ -180,7 +186,11 @@ function planCommand(): Command {
       "value of this flag of the operator: comma-separated types of Secrets in addition to the default ones",
       parseList,
     )
-    .action(async (flags: PlanFlags) => (await import("./plan/plan.ts")).plan(flags));
+    .action(async (flags: PlanFlags) => {
+      const { plan } = await import("./plan/plan.ts");
+      if (flags.validate !== true) return plan(flags);
+      return plan(flags, (await import("./local/content-problems.ts")).contentChecks);
+    });
 }
 
 function doctorCommand(): Command {

@@ -71,7 +71,7 @@ export const textOf = ({ file, line, message }: Problem): string => `${file}:${l
  * Returns the target of a resource, or why the operator would not write it. There is none, and
  * nothing wrong, without optional sources.
  */
-function decideTarget(
+export function decideTarget(
   planned: PlannedResource,
   access: NamespaceAccess,
   resolved: ResolvedResource,

@@ -1,6 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { References } from "./resolve-references.ts";
+import type { VaultClient } from "../../../protocol/client/vault-client.ts";
+import { type EntryReader, References } from "./resolve-references.ts";
 
 /**
  * Returns the files of logins at a path: all of a directory. A path that does not exist is
@@ -18,11 +19,20 @@ async function loginsAt(path: string): Promise<string[]> {
 
 /**
  * Opens the logins of files and directories. Loads the client of the vault.
+ * @param readerOf returns what reads values; without it, none is read
  * @throws Error that says to log in, when there is none
  */
-export async function openLogins(paths: readonly string[]): Promise<References[]> {
+export async function openLogins(
+  paths: readonly string[],
+  readerOf?: (client: VaultClient) => EntryReader,
+): Promise<References[]> {
   const { VaultClient } = await import("../../../protocol/client/vault-client.ts");
   const files = (await Promise.all(paths.map(loginsAt))).flat();
   if (files.length === 0) throw new Error("not logged in: run vaultsync login");
-  return Promise.all(files.map(async (file) => new References(await VaultClient.open(file))));
+  return Promise.all(
+    files.map(async (file) => {
+      const client = await VaultClient.open(file);
+      return new References(client, readerOf?.(client));
+    }),
+  );
 }

@@ -1,3 +1,4 @@
+import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { API_GROUP } from "../../api/kinds.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
@@ -25,7 +26,7 @@ import {
   type PlannedResource,
 } from "./planned-resource.ts";
 import { type PlanFormat, type PlanResult, printPlan } from "./print-plan.ts";
-import type { References, ResolvedResource } from "./resolve-references.ts";
+import type { EntryReader, References, ResolvedResource } from "./resolve-references.ts";
 import { pushedKeys, writtenKeys } from "./written-keys.ts";
 
 /** Flags of `vaultsync plan`. */
@@ -37,8 +38,23 @@ export interface PlanFlags extends ComparisonFlags {
   readonly account: string | string[];
   readonly output: PlanFormat;
   readonly offline?: boolean;
+  /** Read the values, and check what they make. */
+  readonly validate?: boolean;
   readonly strict?: boolean;
   readonly allowedSecretTypes?: string[];
+}
+
+/** Checks the values that a resource would get. */
+export type ContentCheck = (
+  planned: PlannedResource,
+  access: NamespaceAccess,
+  resolved: ResolvedResource,
+) => Promise<{ readonly problems: readonly Problem[]; readonly notes: readonly string[] }>;
+
+/** A check of values, and what reads them. */
+export interface ContentChecks {
+  readonly problemsOf: ContentCheck;
+  readonly readerOf: (client: VaultClient) => EntryReader;
 }
 
 /** A plan, and the sources of facts that it is checked with. */
@@ -50,6 +66,8 @@ interface Checks {
   /** Each sees lists of the vault; without logins no reference is compared. */
   readonly logins: readonly References[] | undefined;
   readonly comparison: Comparison | undefined;
+  /** Checks values, too. */
+  readonly problemsOf?: ContentCheck | undefined;
 }
 
 /** A resource, and what it is checked with. */
@@ -129,11 +147,16 @@ async function checkOne(planned: PlannedResource, checks: Checks): Promise<Requi
   const result = await resolve(subject);
   const [resolved, tooMuch] =
     result !== undefined && "reason" in result ? [undefined, result.message] : [result];
-  const problems = [
+  const ofSpec = [
     ...(tooMuch === undefined ? [] : [problemAt(planned.manifest, ["spec"], tooMuch)]),
     ...checkResource(planned, access, resolved, resolved && compared?.synced),
   ];
-  const notChecked = unchecked(subject, checks);
+  const ofValues =
+    ofSpec.length === 0 && resolved !== undefined
+      ? await checks.problemsOf?.(planned, access, resolved)
+      : undefined;
+  const problems = [...ofSpec, ...(ofValues?.problems ?? [])];
+  const notChecked = [...unchecked(subject, checks), ...(ofValues?.notes ?? [])];
   if (compared === undefined)
     return { keys: writtenKeys(planned, resolved), restarts: [], problems, notChecked };
   const keys = await compared.keys(resolved, access, login);
@@ -163,6 +186,7 @@ export async function check(given: Omit<Checks, "connections">): Promise<PlanRes
 
 async function checkFiles(
   flags: PlanFlags,
+  contents: ContentChecks | undefined,
   compare?: (plan: Plan) => Promise<Comparison>,
 ): Promise<void> {
   const read = await readManifests(flags.filename, API_GROUP, flags.namespace);
@@ -177,8 +201,12 @@ async function checkFiles(
     comparison === undefined
       ? [inFiles, known]
       : [withConnections(inFiles, comparison.state), withNamespaces(known, comparison.state)];
-  const logins = flags.offline === true ? undefined : await openLogins([flags.account].flat());
-  const checked = await check({ whole, namespaces, logins, comparison });
+  const logins =
+    flags.offline === true
+      ? undefined
+      : await openLogins([flags.account].flat(), contents?.readerOf);
+  const problemsOf = contents?.problemsOf;
+  const checked = await check({ whole, namespaces, logins, comparison, problemsOf });
   const where = comparison === undefined ? "in these files" : "in these files or in the cluster";
   const problems = [
     ...unreadable,
@@ -193,11 +221,12 @@ async function checkFiles(
 
 /**
  * Checks manifests and prints what the operator would write; with a cluster, also what that changes.
+ * @param contents checks the values, too
  */
-export async function plan(flags: PlanFlags): Promise<void> {
+export async function plan(flags: PlanFlags, contents?: ContentChecks): Promise<void> {
   const { cluster = false, context, kubeconfig, as } = flags;
   const selected = [context, kubeconfig, as].some((flag) => flag !== undefined);
-  if (!cluster && !selected) return checkFiles(flags);
+  if (!cluster && !selected) return checkFiles(flags, contents);
   const { withComparison } = await import("./comparison.ts");
-  return withComparison(flags, (read) => checkFiles(flags, read));
+  return withComparison(flags, (compare) => checkFiles(flags, contents, compare));
 }

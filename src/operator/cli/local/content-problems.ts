@@ -1,0 +1,27 @@
+import { type Problem, problemAt } from "../manifests/manifest.ts";
+import type { ContentCheck, ContentChecks } from "../plan/plan.ts";
+import { entryReader } from "./entry-reader.ts";
+import { decideTarget, makeTargets } from "./local-targets.ts";
+import { saltKey } from "./read-targets.ts";
+
+/**
+ * Reads the values that the operator would serve of a resource, and returns why it would not write
+ * what they make: a rule of `validate`, a template, a size. A value that cannot be read is a note.
+ */
+const contentProblems: ContentCheck = async (planned, access, resolved) => {
+  const decided = decideTarget(planned, access, resolved);
+  // What prevents a target is reported without its values.
+  if (!("target" in decided) || decided.target === undefined) return { problems: [], notes: [] };
+  const { signal } = new AbortController();
+  try {
+    const { problems } = await makeTargets([decided.target], saltKey(), signal);
+    return { problems, notes: [] };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : "failed";
+    const { file, line, message }: Problem = problemAt(planned.manifest, ["spec"], why);
+    return { problems: [], notes: [`${file}:${line}: the values are not checked: ${message}`] };
+  }
+};
+
+/** The check of values of `vaultsync plan --validate`. */
+export const contentChecks: ContentChecks = { problemsOf: contentProblems, readerOf: entryReader };
