@@ -2,7 +2,7 @@ import { Argument, Command } from "commander";
 import { readBooleanVariables } from "./command-line/boolean-variables.ts";
 import type { Shell } from "./command-line/completion-script.ts";
 import { packageVersion } from "./lib/package-version.ts";
-import { userCommands } from "./operator/cli/commands.ts";
+import { userCommands, valueCheck } from "./operator/cli/commands.ts";
 import { operatorCommand } from "./operator/cli/operator.ts";
 import { accountCommands } from "./vault/cli/account/commands.ts";
 import { vaultCommand } from "./vault/cli/vault.ts";
@@ -39,7 +39,7 @@ export function program(): Command {
   const commands = [
     operatorCommand(),
     ...userCommands(),
-    ...accountCommands(),
+    ...accountCommands(valueCheck),
     vaultCommand(),
     completionCommand(),
   ];

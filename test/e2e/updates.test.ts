@@ -1,4 +1,7 @@
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { ACCOUNT, World } from "../lab/real/world.ts";
 import { bytesOf, condition, vaultSecret } from "../lab/real/resources.ts";
 import { cliLogin } from "../lab/real/cli-login.ts";
@@ -43,6 +46,38 @@ test("a bad value is taken back in one command, held, and followed again", async
 
   expect(await world.run("resume", "vaultsecret/shop")).toMatchObject({ code: 0 });
   await world.has("shop", "password", fixed!);
+});
+
+test("a value that does not fit its rules is not stored with --for, and prints nothing of itself", async () => {
+  await using login = await cliLogin({
+    url: world.vault.url,
+    email: ACCOUNT,
+    password: world.vault.passwords.get(ACCOUNT) ?? "",
+  });
+  await world.protect("ruled", world.canaries.text("long enough"));
+  const validate = { minLength: 10 };
+  const data = [{ secretKey: "password", remoteRef: { key: "ruled" }, validate }];
+  const shop = vaultSecret("ruled", {});
+  await world.apply({ ...shop, spec: { ...shop.spec, data } });
+  await world.ready("VaultSecret", "ruled");
+  const file = join(dirname(login.account), "value");
+  const set = async (value: string) => {
+    await writeFile(file, value);
+    const cluster = ["--kubeconfig", world.plane.kubeconfigPath, "-n", world.namespace];
+    const args = ["--account", login.account, "--value-file", file, "--for", "vaultsecret/ruled"];
+    return runInProcess(["secret", "set", "ruled", ...args, ...cluster]);
+  };
+  const short = world.canaries.text("x").slice(0, 9);
+  const refused = await set(short);
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr:
+      "vaultsync: vaultsecret/ruled: version 2 of ruled does not fit the rule minLength of the key password: expected at least 10 characters\nnothing is stored\n",
+  });
+  expect(await set(world.canaries.text("also long enough"))).toMatchObject({
+    code: 0,
+    stderr: "stored version 2 of ruled\n",
+  });
 });
 
 test("the history of a resource names the versions, and a time takes the target back", async () => {

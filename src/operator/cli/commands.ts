@@ -5,6 +5,7 @@ import {
   addAccountOption,
   addFormatOption,
 } from "../../command-line/options.ts";
+import type { ValueCheck } from "../../command-line/value-check.ts";
 import type { ConnectionRef } from "../api/connection-key.ts";
 import {
   API_GROUP,
@@ -144,6 +145,22 @@ function acceptCommand(): Command {
     .option("--dry-run", "print the versions, and change nothing")
     .action(async (flags: AcceptFlags) => (await import("./accept.ts")).accept(flags));
 }
+
+const parseFor = (text: string, before: readonly ResourceName[] = []): ResourceName[] => [
+  ...before,
+  nameOf(text, [vaultSecretKind]),
+];
+
+/** The check of values by the resources of a cluster, for the commands that store them. */
+export const valueCheck: ValueCheck = {
+  addOptions: (command) =>
+    addClusterOptions(command).option(
+      "--for <name...>",
+      "VaultSecrets of a cluster whose rules of validate the value must fit: else it is not stored",
+      parseFor,
+    ),
+  problemsOf: async (next, flags) => (await import("./check-value.ts")).problemsOf(next, flags),
+};
 
 function planCommand(): Command {
   const command = addManifestOptions(new Command("plan")).option(

@@ -4,6 +4,7 @@ import {
   addFormatOption,
   type AccountFlags,
 } from "../../../command-line/options.ts";
+import type { ValueCheck } from "../../../command-line/value-check.ts";
 import { jsonOrUndefined } from "../../../lib/json-or-undefined.ts";
 import { isLoopback } from "../../../lib/loopback.ts";
 import { formatScope } from "../../../protocol/format-scope.ts";
@@ -148,8 +149,9 @@ function parseMetadata(
   return { ...before, [name]: jsonOrUndefined(value) ?? value };
 }
 
-function addWriting(secret: Command): void {
-  addAccountOption(secret.command("set"))
+function addWriting(secret: Command, check: ValueCheck): void {
+  check
+    .addOptions(addAccountOption(secret.command("set")))
     .description(
       "Create a secret, or its next version. The value comes from standard input or a file, exactly; never from an argument.",
     )
@@ -167,7 +169,7 @@ function addWriting(secret: Command): void {
     )
     .option("--delete-minutes <minutes>", "remove the secret after this time", countFromOne)
     .action(async (name: string, flags: SetFlags) =>
-      (await import("./secret.ts")).set(name, flags),
+      (await import("./secret.ts")).set(name, flags, check),
     );
   addAccountOption(secret.command("delete"))
     .description(
@@ -207,13 +209,13 @@ function addSharing(secret: Command): void {
     );
 }
 
-function secretCommand(): Command {
+function secretCommand(check: ValueCheck): Command {
   // Set first, because the subcommands inherit it.
   const secret = new Command("secret")
     .description("Read and change the secrets of a vault account; requires vaultsync login.")
     .exitOverride();
   addReading(secret);
-  addWriting(secret);
+  addWriting(secret, check);
   addSharing(secret);
   return secret;
 }
@@ -264,7 +266,10 @@ function fileCommand(): Command {
   return file;
 }
 
-/** Returns the definitions of the commands of a vault account. Each loads its action when it runs. */
-export function accountCommands(): Command[] {
-  return [loginCommand(), logoutCommand(), secretCommand(), fileCommand()];
+/**
+ * Returns the definitions of the commands of a vault account. Each loads its action when it runs.
+ * @param check of values that are stored
+ */
+export function accountCommands(check: ValueCheck): Command[] {
+  return [loginCommand(), logoutCommand(), secretCommand(check), fileCommand()];
 }

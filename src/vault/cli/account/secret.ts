@@ -3,6 +3,7 @@ import { buffer } from "node:stream/consumers";
 import type { Command } from "commander";
 import { confirm } from "../../../command-line/confirm.ts";
 import type { AccountFlags } from "../../../command-line/options.ts";
+import type { ValueCheck } from "../../../command-line/value-check.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import {
@@ -79,9 +80,11 @@ export type SetFlags = OwnerFlags & {
   readonly deleteMinutes?: number;
 };
 
+/** @param check checks the value before it is stored, by what the flags name */
 export async function set(
   name: string,
   { valueFile, allowEmpty, metadata, deleteMinutes, ...flags }: SetFlags,
+  check: ValueCheck,
 ): Promise<void> {
   const client = await VaultClient.open(flags.account);
   const value = await readValue(valueFile);
@@ -90,6 +93,9 @@ export async function set(
       "the value is empty, as after a command in a pipe that failed: nothing is stored; give --allow-empty to store it",
     );
   const known = await findSecret(client, { name, owner: flags.owner });
+  const next = { name, version: (known?.key_version ?? 0) + 1, value };
+  const problems = await check.problemsOf(next, flags);
+  if (problems.length > 0) throw new Error(`${problems.join("\n")}\nnothing is stored`);
   // A user who may only write does not see the secret in the list.
   const owner = known === undefined ? flags.owner : known.owner;
   const body = {
