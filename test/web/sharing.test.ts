@@ -107,6 +107,41 @@ describe("sharing section", () => {
     await grants.filter({ hasText: bob }).getByText("Read and write").waitFor();
   });
 
+  test("offers another user's team only after the user said to know it", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    await users.bob.call("team_create", { group_id: "platform", members: [ann] });
+    await users.ann.call("team_create", { group_id: "mine", members: [bob] });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const recipients = page.getByLabel("User or team");
+    const offered = page.locator("datalist option");
+    const share = page.getByRole("button", { name: "Share", exact: true });
+    const shares = async () =>
+      (await users.ann.call("share_list", { key_name: "shop-db" })).json().shares;
+    await expect
+      .poll(() => offered.evaluateAll((all) => all.map((one) => one.getAttribute("value"))))
+      .toEqual(["mine"]);
+    await recipients.fill("platform");
+    const box = page.getByLabel("I know this team.");
+    await page.getByText(`${bob} can add members, who then have access, too.`).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await share.click();
+    expect(await box.evaluate((input) => input.matches(":invalid"))).toBe(true);
+    expect(await shares()).toEqual([]);
+    await box.check();
+    await share.click();
+    await page.getByText("Shared with platform.").waitFor();
+    expect(await shares()).toMatchObject([{ to: "platform" }]);
+    await expect
+      .poll(() => offered.evaluateAll((all) => all.map((one) => one.getAttribute("value"))))
+      .toEqual(["mine", "platform"]);
+    await recipients.fill("platform");
+    await page.getByText("a team of bob@example.com").waitFor();
+    expect(await box.count()).toBe(0);
+    await users.ann.call("team_delete", { group_id: "mine" });
+    await users.bob.call("team_delete", { group_id: "platform" });
+  });
+
   test("asks before it shares with a team whose members may have no account", async () => {
     const typo = "robbin@exmaple.com";
     await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });

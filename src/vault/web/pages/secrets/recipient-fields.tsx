@@ -1,10 +1,11 @@
 import type { VNode } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useId, useMemo, useState } from "preact/hooks";
 import type { Permission, TeamRecord } from "../../../../protocol/responses.ts";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { formText } from "../../parts/form.tsx";
 import { permissionWords } from "../../parts/value-text.tsx";
 import type { RequestError } from "../../service/request-error.ts";
+import { acceptedTeams, acceptTeam } from "./accepted-teams.ts";
 import { useClient } from "../../session/client-context.ts";
 import type { Recipients } from "../../service/secrets.ts";
 
@@ -44,6 +45,9 @@ export function RecipientFields({ teams, failure }: RecipientFieldsProps): VNode
   const names = useId();
   const [typed, setTyped] = useState("");
   const team = teams.find(({ group_id }) => group_id === typed.trim());
+  // From when the form opened: a box that was checked stays.
+  const accepted = useMemo(() => acceptedTeams(email, teams), [email, teams]);
+  const offered = ownFirst(teams, email).filter(({ group_id: name }) => accepted.has(name));
   return (
     <>
       <div class="field-grid wide-first">
@@ -65,11 +69,23 @@ export function RecipientFields({ teams, failure }: RecipientFieldsProps): VNode
           {team.members.join(", ")}
         </p>
       )}
+      {team && !accepted.has(team.group_id) && (
+        <label key={team.group_id} class="check">
+          <input
+            type="checkbox"
+            required
+            onChange={(event) => acceptTeam(email, team, event.currentTarget.checked)}
+          />
+          <span class="break">
+            I know this team. {team.creator} can add members, who then have access, too.
+          </span>
+        </label>
+      )}
       <p class="hint">
         Several users: separate the addresses with commas. Before a user is invited, you are asked.
       </p>
       <datalist id={names}>
-        {ownFirst(teams, email).map(({ group_id: name, creator }) => (
+        {offered.map(({ group_id: name, creator }) => (
           <option
             key={name}
             value={name}

@@ -37,6 +37,8 @@ function ShareForm({ name, teams, known, onShared }: ShareFormProps): VNode {
   const toast = useToast();
   const action = useAction();
   const invitation = useInvitation("share", known);
+  // The fields of the next share know the team that this one has accepted.
+  const [round, setRound] = useState(0);
   const work = async (form: HTMLFormElement): Promise<void> => {
     const recipients = readRecipients(formText(form, "usr_id_to"));
     const permission = readPermission(form);
@@ -45,13 +47,14 @@ function ShareForm({ name, teams, known, onShared }: ShareFormProps): VNode {
       addressesOf(recipients, teams),
     );
     form.reset();
+    setRound(round + 1);
     toast(`Shared with ${toText(recipients)}.`);
     await onShared();
   };
   return (
     <>
       <Form action={action} submit="Share" icon="share" work={work}>
-        <RecipientFields teams={teams} failure={action.failure} />
+        <RecipientFields key={round} teams={teams} failure={action.failure} />
       </Form>
       {invitation.question}
     </>
