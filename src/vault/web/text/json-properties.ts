@@ -6,23 +6,32 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function pointersIn(value: unknown, base: string, level: number): string[] {
-  if (!isObject(value) || level === LEVELS || Object.keys(value).length === 0) return [base];
+type Member = readonly [pointer: string, value: unknown];
+
+function membersIn(value: unknown, base: string, level: number): Member[] {
+  if (!isObject(value) || level === LEVELS || Object.keys(value).length === 0)
+    return [[base, value]];
   return Object.entries(value).flatMap(([name, member]) =>
-    pointersIn(member, `${base}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, level + 1),
+    membersIn(member, `${base}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, level + 1),
   );
 }
 
 /**
- * Returns JSON Pointers to the members of a value that is a JSON object, and of its nested objects; none of
- * any other value.
+ * Returns the members of a value that is a JSON object, and of its nested objects, with their JSON
+ * Pointers; none of any other value.
  */
-export function jsonProperties(value: string): string[] {
+export function jsonMembers(value: string): Member[] {
   try {
     const parsed: unknown = JSON.parse(value);
-    if (!isObject(parsed) || Object.keys(parsed).length === 0) return [];
-    return pointersIn(parsed, "", 0).slice(0, MAX_PROPERTIES);
+    return isObject(parsed) && Object.keys(parsed).length > 0 ? membersIn(parsed, "", 0) : [];
   } catch {
     return [];
   }
+}
+
+/** Returns JSON Pointers to the first members of a value (`jsonMembers`). */
+export function jsonProperties(value: string): string[] {
+  return jsonMembers(value)
+    .slice(0, MAX_PROPERTIES)
+    .map(([pointer]) => pointer);
 }

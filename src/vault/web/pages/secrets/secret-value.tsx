@@ -3,10 +3,12 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
 import { exposeVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { valueEntries } from "../../text/value-entries.ts";
 import { valueEnd, fileBytes } from "../../text/value-format.ts";
 import { RevealButton } from "./reveal-button.tsx";
+import { ValueRows } from "./value-rows.tsx";
 import { useRevealed } from "./use-revealed.ts";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { savedText, saveBlob } from "../../parts/save-blob.ts";
@@ -96,8 +98,13 @@ interface SecretValueProps {
   readonly children?: ComponentChildren;
 }
 
-/** Shows a revealed value with the time that is left, or that it is hidden. */
+/**
+ * Shows a revealed value with the time that is left, or that it is hidden. An `.env` file and a JSON
+ * object are entries that are revealed one by one.
+ */
 export function ValueBox({ value }: { readonly value: string | undefined }): VNode {
+  const [asText, setAsText] = useState(false);
+  const entries = useMemo(() => (value === undefined ? [] : valueEntries(value)), [value]);
   if (value === undefined) {
     return (
       <p class="value masked">
@@ -106,6 +113,8 @@ export function ValueBox({ value }: { readonly value: string | undefined }): VNo
       </p>
     );
   }
+  if (entries.length > 0 && !asText)
+    return <ValueRows entries={entries} onShowText={() => setAsText(true)} />;
   const end = valueEnd(value);
   return (
     <>
