@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { ShowFlags, VerifyFlags } from "./audit.ts";
 import type { BackupFlags, RestoreFlags } from "./backup.ts";
 import { dataOption } from "./data-option.ts";
+import type { InventoryFlags } from "./inventory.ts";
 import { addMasterKeyOptions } from "./master-key-options.ts";
 import type { RotateKeyFlags } from "./rotate-key.ts";
 
@@ -63,6 +64,18 @@ function addAuditCommands(vault: Command): void {
     .option("--json", "print the JSON lines of the log")
     .action(async (files: string[], flags: ShowFlags, command: Command) =>
       (await import("./audit.ts")).show(files, flags, command),
+    );
+}
+
+function addInventoryCommand(vault: Command): void {
+  vault
+    .command("inventory")
+    .description(
+      "Print a JSON line for each account, secret and file of a store, with metadata and shares. It needs no master key: if the key is lost, the lines say what to store again.",
+    )
+    .addOption(dataOption().makeOptionMandatory())
+    .action(async (flags: InventoryFlags) =>
+      (await import("./inventory.ts")).printInventory(flags),
     );
 }
 
@@ -173,6 +186,7 @@ function addRestoreCommand(vault: Command): void {
 export function addAdministration(vault: Command): void {
   addKeyCommands(vault);
   addAuditCommands(vault);
+  addInventoryCommand(vault);
   addRotateKeyCommand(vault);
   addBackupCommand(vault);
   addRestoreCommand(vault);
