@@ -219,7 +219,7 @@ describe("the trash", () => {
     await page.getByText("The trash is empty").waitFor();
     const restored = (await users.ann.call("expose", { key_name: "db-old" })).json();
     expect(restored).toMatchObject({ key_value: "old", key_version: 1 });
-    expect(await names()).toEqual(["db 2", "db-old 1"]);
+    expect(await names()).toEqual(["db 1", "db-old 1"]);
   });
 
   test("shows hidden characters of names, and pages of fifty", async () => {
