@@ -1,14 +1,13 @@
 import type { ComponentChildren, VNode } from "preact";
 import { CopyButton } from "../../parts/copy-button.tsx";
+import { Lazy } from "../../parts/lazy.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
 import { exposeVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-import { valueEntries } from "../../text/value-entries.ts";
-import { valueEnd, fileBytes } from "../../text/value-format.ts";
+import { fileBytes } from "../../text/value-format.ts";
 import { RevealButton } from "./reveal-button.tsx";
-import { ValueRows } from "./value-rows.tsx";
 import { useRevealed } from "./use-revealed.ts";
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { savedText, saveBlob } from "../../parts/save-blob.ts";
@@ -98,34 +97,16 @@ interface SecretValueProps {
   readonly children?: ComponentChildren;
 }
 
-/**
- * Shows a revealed value with the time that is left, or that it is hidden. An `.env` file and a JSON
- * object are entries that are revealed one by one.
- */
+const loadShown = async () => (await import("./shown-value.tsx")).ShownValue;
+
+/** Shows a revealed value with the time that is left, or that it is hidden. */
 export function ValueBox({ value }: { readonly value: string | undefined }): VNode {
-  const [asText, setAsText] = useState(false);
-  const entries = useMemo(() => (value === undefined ? [] : valueEntries(value)), [value]);
-  if (value === undefined) {
-    return (
-      <p class="value masked">
-        <span aria-hidden="true">••••••••••••</span>
-        <span class="visually-hidden">Hidden</span>
-      </p>
-    );
-  }
-  if (entries.length > 0 && !asText)
-    return <ValueRows entries={entries} onShowText={() => setAsText(true)} />;
-  const end = valueEnd(value);
+  if (value !== undefined) return <Lazy load={loadShown} props={{ value }} />;
   return (
-    <>
-      <div class="value-box">
-        <pre class="value shown" tabIndex={0} role="group" aria-label="Value">
-          {value === "" ? <em>(empty)</em> : value}
-        </pre>
-        <span class="time-left" aria-hidden="true" />
-      </div>
-      {end !== undefined && <p class="hint">{end}</p>}
-    </>
+    <p class="value masked">
+      <span aria-hidden="true">••••••••••••</span>
+      <span class="visually-hidden">Hidden</span>
+    </p>
   );
 }
 

@@ -1,9 +1,10 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { NameText } from "../../parts/value-text.tsx";
-import type { ValueEntry } from "../../text/value-entries.ts";
+import { valueEntries, type ValueEntry } from "../../text/value-entries.ts";
+import { valueEnd } from "../../text/value-format.ts";
 
 function Row({ entry: { name, value } }: { readonly entry: ValueEntry }): VNode {
   const [shown, setShown] = useState(false);
@@ -43,7 +44,7 @@ interface ValueRowsProps {
 }
 
 /** The entries of a value, each of which is revealed and copied alone: others see one line. */
-export function ValueRows({ entries, onShowText }: ValueRowsProps): VNode {
+function ValueRows({ entries, onShowText }: ValueRowsProps): VNode {
   return (
     <div class="stack">
       <div class="value-box">
@@ -60,5 +61,28 @@ export function ValueRows({ entries, onShowText }: ValueRowsProps): VNode {
         </button>
       </p>
     </div>
+  );
+}
+
+/**
+ * A revealed value with the time that is left. An `.env` file and a JSON object are entries that are
+ * revealed one by one.
+ */
+export function ShownValue({ value }: { readonly value: string }): VNode {
+  const [asText, setAsText] = useState(false);
+  const entries = useMemo(() => valueEntries(value), [value]);
+  if (entries.length > 0 && !asText)
+    return <ValueRows entries={entries} onShowText={() => setAsText(true)} />;
+  const end = valueEnd(value);
+  return (
+    <>
+      <div class="value-box">
+        <pre class="value shown" tabIndex={0} role="group" aria-label="Value">
+          {value === "" ? <em>(empty)</em> : value}
+        </pre>
+        <span class="time-left" aria-hidden="true" />
+      </div>
+      {end !== undefined && <p class="hint">{end}</p>}
+    </>
   );
 }
