@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { Helm, operatorRelease, vaultRelease } from "../../lab/helm/helm.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
-import { parseAllDocuments } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { z } from "zod";
 
 const strings = z.record(z.string(), z.string());
@@ -107,7 +107,9 @@ async function namespacedObjects(): Promise<Map<string, unknown>> {
     /^metadata:$/mu,
     "metadata:\n  labels: { app.kubernetes.io/name: vaultsync }",
   );
-  for (const [key, object] of kustomizedObjects(labeled)) objects.set(key, object);
+  // Some versions of kubectl print an empty timestamp.
+  const unborn = labeled.replace("  creationTimestamp: null\n", "");
+  for (const [key, object] of kustomizedObjects(unborn)) objects.set(key, object);
   return objects;
 }
 
@@ -169,4 +171,26 @@ describe("the rendered chart has the objects of", () => {
       chartObjects(await helm.template(operatorRelease, ["--set=namespaces={shop,billing}"])),
     ).toEqual(expected);
   });
+});
+
+const component = z.object({
+  replacements: z.array(
+    z.object({
+      targets: z.array(z.object({ select: z.object({ kind: z.string(), name: z.string() }) })),
+    }),
+  ),
+});
+
+test("deploy/policies/identity selects objects by their names, as kustomize of kubectl 1.30 can", async () => {
+  const file = join(root, "deploy/policies/identity/kustomization.yaml");
+  const { replacements } = component.parse(parse(await readFile(file, "utf8")));
+  const selected = replacements.map(({ targets }) =>
+    targets.map(({ select: { kind, name } }) => `${kind}/${name}`),
+  );
+  const objects = kustomizedObjects(await kustomize("deploy/overlays/cluster-wide"));
+  const named = [...objects.keys()].filter((key) =>
+    /^(?:FlowSchema|ValidatingAdmissionPolicy\/vaultsync-operator-)/u.test(key),
+  );
+  expect(named).toHaveLength(5);
+  for (const keys of selected) expect(keys.toSorted()).toEqual(named.toSorted());
 });
