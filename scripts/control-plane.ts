@@ -17,6 +17,8 @@ The binaries come from the first available source:
   3. the published archives, if the network allows it
   4. a k3s container, if a Docker daemon runs
   5. a build with Go 1.26 or later, once (about ten minutes on two cores)
+
+VAULTSYNC_KUBERNETES=oldest chooses the oldest supported Kubernetes instead of the newest.
 `;
 
 const { values } = parseArgs({

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { cacheDirectory } from "../../test/lab/control-plane/binaries/version.ts";
+import { cacheDirectory, newest } from "../../test/lab/control-plane/binaries/version.ts";
 import { provide } from "../../test/lab/control-plane/binaries/provide.ts";
 import type { Progress } from "../../test/lab/control-plane/progress.ts";
 import { goTool } from "../../test/lab/tools/go-tool.ts";
@@ -96,7 +96,12 @@ async function renderManifests(
   { version, image, output, progress }: ReleaseOptions,
   source: string,
 ): Promise<void> {
-  const provision = await provide({ environment: process.env, cache: cacheDirectory(), progress });
+  const provision = await provide({
+    environment: process.env,
+    release: newest,
+    cache: cacheDirectory(newest),
+    progress,
+  });
   const kubectl =
     provision.kind === "binaries" ? join(provision.directory, "kubectl") : provision.kubectl;
   const text = command(kubectl, ["kustomize", "deploy/overlays/cluster-wide"], source).replaceAll(

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { certificate } from "../lab/certificates.ts";
+import { chosenRelease, oldest } from "../lab/control-plane/binaries/version.ts";
+import { manifestOf } from "../lab/control-plane/control-plane.ts";
 import { OperatorProcess } from "../lab/real/processes/operator-process.ts";
 import { ACCOUNT, World } from "../lab/real/world.ts";
 import { collection, condition, observedObject, vaultSecret } from "../lab/real/resources.ts";
@@ -190,9 +192,7 @@ beforeAll(async () => {
   await down.refuse();
   await world.apply(...Object.values(reported).flatMap(({ objects }) => objects));
   const login = credentials("vault-login", { password: world.canaries.text("guarded") });
-  const input = [login, ...Object.values(strictly).flatMap(({ objects }) => objects)]
-    .map((one) => JSON.stringify(one))
-    .join("\n---\n");
+  const input = manifestOf([login, ...Object.values(strictly).flatMap(({ objects }) => objects)]);
   await plane.kubectl(["apply", "-f", "-"], { namespace: guarded, input });
 });
 afterAll(async () => {
@@ -265,9 +265,16 @@ test.concurrent.each(Object.entries(strictly))("%s", async (what, mistake) => {
     .toEqual(page.get(what));
 });
 
+/** Omits what the oldest release prints in another way: the value that a rule rejects. */
+const comparable = (message: string): string =>
+  chosenRelease() === oldest
+    ? message.replaceAll(/Invalid value: (?:"[^"]*"|null): /gu, "")
+    : message;
+
 test.concurrent.each(Object.entries(rejected))("%s", async (what, object) => {
   const { code, stderr } = await world.tryApply(object);
-  expect([code === 0 ? "accepted" : "rejected", asDocumented(stderr)]).toEqual(page.get(what));
+  const seen = [code === 0 ? "accepted" : "rejected", asDocumented(stderr)];
+  expect(seen.map(comparable)).toEqual(page.get(what)?.map(comparable));
 });
 
 test("every mistake of the page is made here", () => {

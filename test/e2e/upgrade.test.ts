@@ -19,7 +19,7 @@ import {
   collection,
 } from "../lab/real/resources.ts";
 import { z } from "zod";
-import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
+import { type ControlPlane, manifestOf } from "../lab/control-plane/control-plane.ts";
 
 const stored = z.looseObject({
   apiVersion: z.string().optional(),
@@ -67,7 +67,7 @@ async function restore(
       metadata: { name, labels, annotations, finalizers, ...(withOwners && { ownerReferences }) },
     };
   });
-  const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
+  const input = manifestOf(objects);
   await plane.kubectlOutput(["create", "-f", "-"], { namespace, input });
 }
 

@@ -75,11 +75,7 @@ const connection = (of: string, spec: object): object => ({
 
 const kubectl = (...args: string[]): Promise<string> => world.plane.kubectlOutput(args);
 
-async function apply(...objects: object[]): Promise<void> {
-  const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
-  const { code, stderr } = await world.plane.kubectl(["apply", "-f", "-"], { input });
-  expect(code, stderr).toBe(0);
-}
+const apply = (...objects: object[]): Promise<void> => world.plane.apply(objects);
 
 const protect = (key_name: string, key_value: string) =>
   platform.call("protect", { key_name, key_value });

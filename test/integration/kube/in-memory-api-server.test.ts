@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
 import { NAMESPACES, type ResourceDescriptor } from "../../../src/operator/kube/resource.ts";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { chosenRelease, newest } from "../../lab/control-plane/binaries/version.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
@@ -74,28 +75,34 @@ afterAll(async () => {
   for (const client of clients) await client[Symbol.asyncDispose]();
 });
 
-test("the in-memory API server responds to random requests like kube-apiserver", async () => {
-  for (const commands of fc.sample(apiCommands, { numRuns: 20, seed: 1 })) {
-    const namespace = `model-${randomBytes(4).toString("hex")}`;
-    const created = await clients[0].create(
-      NAMESPACES,
-      { ...typeOf(NAMESPACES), metadata: { name: namespace } },
-      forever,
-    );
-    const real = new ApiSubject(clients, namespace, widget);
-    const server = new InMemoryApiServer({ clock: new VirtualClock() });
-    const from = server.createNamespace(namespace).metadata.resourceVersion!;
-    const model = new ApiSubject(
-      [new ApiClient(server), new ApiClient(server, { fieldManager: "other" })],
-      namespace,
-      widget,
-    );
-    const { resource } = commands[0]!;
-    for (const command of [...commands, { ...end, resource }]) {
-      expect(await model.run(command), JSON.stringify(command)).toEqual(await real.run(command));
+// The oldest release responds with Conflict to a uid of an object that is gone.
+const isModel = chosenRelease() === newest;
+
+test.runIf(isModel)(
+  "the in-memory API server responds like kube-apiserver to random requests",
+  async () => {
+    for (const commands of fc.sample(apiCommands, { numRuns: 20, seed: 1 })) {
+      const namespace = `model-${randomBytes(4).toString("hex")}`;
+      const created = await clients[0].create(
+        NAMESPACES,
+        { ...typeOf(NAMESPACES), metadata: { name: namespace } },
+        forever,
+      );
+      const real = new ApiSubject(clients, namespace, widget);
+      const server = new InMemoryApiServer({ clock: new VirtualClock() });
+      const from = server.createNamespace(namespace).metadata.resourceVersion!;
+      const model = new ApiSubject(
+        [new ApiClient(server), new ApiClient(server, { fieldManager: "other" })],
+        namespace,
+        widget,
+      );
+      const { resource } = commands[0]!;
+      for (const command of [...commands, { ...end, resource }]) {
+        expect(await model.run(command), JSON.stringify(command)).toEqual(await real.run(command));
+      }
+      expect(await model.history(resource, from)).toEqual(
+        await real.history(resource, created.metadata.resourceVersion!),
+      );
     }
-    expect(await model.history(resource, from)).toEqual(
-      await real.history(resource, created.metadata.resourceVersion!),
-    );
-  }
-});
+  },
+);

@@ -28,6 +28,10 @@ export interface KubectlResult {
 const tokenSeconds = 24 * 3600;
 const TokenResponse = z.object({ status: z.object({ token: z.string() }) });
 
+/** Returns objects as input of kubectl: of a stream of JSON, kubectl 1.30 reads no separators. */
+export const manifestOf = (objects: readonly object[]): string =>
+  objects.map((object) => JSON.stringify(object)).join("\n");
+
 /**
  * A running control plane, for any process of the same user. It has no open connection and needs no
  * disposal.
@@ -92,7 +96,7 @@ export class ControlPlane {
 
   /** Applies objects with kubectl. @throws Error with what it reports when it fails */
   async apply(objects: readonly object[], namespace?: string): Promise<void> {
-    const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
+    const input = manifestOf(objects);
     await this.kubectlOutput(["apply", "-f", "-"], { input, ...(namespace && { namespace }) });
   }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { k3sImage } from "./binaries/k3s-image.ts";
 import { provide, sources } from "./binaries/provide.ts";
-import { cacheDirectory } from "./binaries/version.ts";
+import { cacheDirectory, chosenRelease, newest } from "./binaries/version.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { readHandle } from "./handle.ts";
 import { silentProgress, type Progress } from "./progress.ts";
@@ -27,15 +27,16 @@ export type OwnedControlPlane = ControlPlane & AsyncDisposable;
 
 /**
  * Starts a real etcd, kube-apiserver and kube-controller-manager on loopback, in a temporary
- * directory.
+ * directory: of the release that the environment chooses (`releaseVariable`).
  * @throws Error that lists every source of binaries when none works, or with the end of a server's
  * log when it does not start
  */
 export async function startControlPlane(options: StartOptions = {}): Promise<OwnedControlPlane> {
   const progress = options.progress ?? silentProgress;
   const startedAt = performance.now();
-  const context = { environment: process.env, cache: cacheDirectory(), progress };
-  // A node needs the programs, not a container of them.
+  // A node needs the programs, not a container of them, and exists for the newest release only.
+  const release = options.node === undefined ? chosenRelease() : newest;
+  const context = { environment: process.env, release, cache: cacheDirectory(release), progress };
   const candidates =
     options.node === undefined ? sources : sources.filter((has) => has !== k3sImage);
   const provision = await provide(context, candidates);

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { versionFlags } from "../control-plane/binaries/version.ts";
+import { moduleDirectory, newest, versionFlags } from "../control-plane/binaries/version.ts";
 import type { Progress } from "../control-plane/progress.ts";
 import type { NodePrograms } from "../control-plane/supervisor/settings.ts";
 import { writeOciArchive } from "../images/oci-archive.ts";
@@ -14,13 +14,13 @@ const small = ["-ldflags", "-s -w"];
 
 const kubernetes: GoModule = {
   name: "kubernetes-node",
-  directory: join(import.meta.dirname, "../control-plane/binaries"),
+  directory: moduleDirectory(newest),
   programs: {
     kubelet: "k8s.io/kubernetes/cmd/kubelet",
     "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
     "kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy",
   },
-  flags: ["-ldflags", versionFlags()],
+  flags: ["-ldflags", versionFlags(newest)],
 };
 
 const containerdPackage = "github.com/containerd/containerd/v2/cmd";

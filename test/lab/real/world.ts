@@ -5,7 +5,7 @@ import { sharedControlPlane } from "../kube/control-plane.ts";
 import { waitUntil } from "../clock/wait-until.ts";
 import { TestVault } from "../vault/test-vault.ts";
 import type { VaultClient } from "../vault/vault-client.ts";
-import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { type ControlPlane, manifestOf } from "../control-plane/control-plane.ts";
 import { type OperatorOptions, OperatorProcess } from "./processes/operator-process.ts";
 import { runAsAdmin } from "./processes/run-in-process.ts";
 import type { ProcessResult } from "./processes/vaultsync-process.ts";
@@ -196,7 +196,7 @@ export class World implements AsyncDisposable {
   }
 
   tryApply(...objects: object[]): Promise<{ code: number; stderr: string }> {
-    const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
+    const input = manifestOf(objects);
     return this.plane.kubectl(["apply", "-f", "-"], { namespace: this.namespace, input });
   }
 

@@ -4,7 +4,7 @@ import { findGo, requiredGo, type GoCommand } from "../../tools/go-command.ts";
 import { install } from "../../tools/install.ts";
 import type { Progress } from "../progress.ts";
 import { unavailable, type Source } from "./source.ts";
-import { components, kubernetesVersion, versionFlags } from "./version.ts";
+import { components, moduleDirectory, type Release, versionFlags } from "./version.ts";
 
 const packages = [
   "k8s.io/kubernetes/cmd/kube-apiserver",
@@ -19,12 +19,12 @@ const packages = [
  */
 export const goBuild: Source = {
   name: `a build from source with ${requiredGo}`,
-  async find({ environment, cache, progress }) {
+  async find({ environment, release, cache, progress }) {
     const go = await findGo(environment);
     if ("why" in go) return unavailable(go.why);
     try {
       await install({ cache, names: components, progress }, (directory) =>
-        build(directory, go, progress),
+        build(directory, { go, release, progress }),
       );
     } catch (error) {
       return unavailable(error instanceof Error ? error.message : String(error));
@@ -33,13 +33,17 @@ export const goBuild: Source = {
   },
 };
 
-async function build(directory: string, go: GoCommand, progress: Progress): Promise<void> {
+async function build(
+  directory: string,
+  { go, release, progress }: { go: GoCommand; release: Release; progress: Progress },
+): Promise<void> {
   progress.note(
-    `Building Kubernetes ${kubernetesVersion} and etcd with ${go.version}, once; this takes about ten minutes on two cores.`,
+    `Building Kubernetes ${release.version} and etcd with ${go.version}, once; this takes about ten minutes on two cores.`,
   );
   const started = performance.now();
+  const module = moduleDirectory(release);
   progress.update("Fetching the modules");
-  const total = await go.count(import.meta.dirname, packages);
+  const total = await go.count(module, packages);
   let done = 0;
   const report = (): void => {
     const seconds = Math.round((performance.now() - started) / 1000);
@@ -47,8 +51,8 @@ async function build(directory: string, go: GoCommand, progress: Progress): Prom
   };
   report();
   // Together they compile what they share once, and one is linked while others compile.
-  const flags = ["-ldflags", versionFlags(), "-o", `${directory}/`];
-  await go.build(import.meta.dirname, [...flags, ...packages], () => {
+  const flags = ["-ldflags", versionFlags(release), "-o", `${directory}/`];
+  await go.build(module, [...flags, ...packages], () => {
     done += 1;
     report();
   });

@@ -5,9 +5,9 @@ import { TestDirectory } from "../../test-directory.ts";
 import { silentProgress } from "../progress.ts";
 import { k3sImage } from "./k3s-image.ts";
 import type { Outcome } from "./source.ts";
-import { kubernetesVersion } from "./version.ts";
+import { newest } from "./version.ts";
 
-const image = `rancher/k3s:${kubernetesVersion}-k3s1`;
+const image = `rancher/k3s:${newest.version}-k3s1`;
 
 const directory = new TestDirectory();
 afterEach(() => vi.unstubAllEnvs());
@@ -30,6 +30,7 @@ async function findWith(
   vi.stubEnv("PATH", `${bin}${delimiter}${process.env["PATH"]}`);
   return k3sImage.find({
     environment: { PATH: bin },
+    release: newest,
     cache: directory.join("cache"),
     progress: silentProgress,
   });

@@ -2,9 +2,7 @@ import { access, constants, mkdtemp, mkdir, rename, rm } from "node:fs/promises"
 import { delimiter, dirname, join } from "node:path";
 import { docker, dockerDaemon, hasBridge, hasImage, provideImage } from "../../docker/docker.ts";
 import { unavailable, type Source } from "./source.ts";
-import { kubernetesVersion } from "./version.ts";
 
-const image = `rancher/k3s:${kubernetesVersion}-k3s1`;
 const pullMs = 300_000;
 
 /**
@@ -13,7 +11,8 @@ const pullMs = 300_000;
  */
 export const k3sImage: Source = {
   name: "a k3s container",
-  async find({ environment, cache, progress }) {
+  async find({ environment, release, cache, progress }) {
+    const image = `rancher/k3s:${release.version}-k3s1`;
     if ((await dockerDaemon()) === undefined) return unavailable("no Docker daemon is running");
     if (!(await hasBridge())) return unavailable("the Docker daemon has no bridge network");
     if (!(await hasImage(image))) progress.note(`Pulling ${image}.`);
@@ -22,7 +21,7 @@ export const k3sImage: Source = {
     try {
       const kubectl =
         (await onPath("kubectl", environment["PATH"] ?? "")) ??
-        (await kubectlFromImage(`${cache}-k3s`));
+        (await kubectlFromImage(image, `${cache}-k3s`));
       return kubectl === undefined
         ? unavailable("no kubectl on the path")
         : { kind: "k3s", image, kubectl };
@@ -41,7 +40,7 @@ async function onPath(name: string, path: string): Promise<string | undefined> {
 }
 
 /** Copies the binary of k3s. Named kubectl, it acts as kubectl. It runs on Linux only. */
-async function kubectlFromImage(directory: string): Promise<string | undefined> {
+async function kubectlFromImage(image: string, directory: string): Promise<string | undefined> {
   if (process.platform !== "linux") return undefined;
   const kubectl = join(directory, "kubectl");
   if (await isExecutable(kubectl)) return kubectl;

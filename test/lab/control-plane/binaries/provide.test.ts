@@ -1,11 +1,19 @@
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { TestDirectory } from "../../test-directory.ts";
 import { silentProgress } from "../progress.ts";
 import { provide, sources, assetsVariable, userCache } from "./provide.ts";
 import { unavailable, type Source, type SourceContext } from "./source.ts";
-import { cacheDirectory, components } from "./version.ts";
+import {
+  cacheDirectory,
+  chosenRelease,
+  components,
+  moduleDirectory,
+  newest,
+  oldest,
+  versionFlags,
+} from "./version.ts";
 
 const root = new TestDirectory();
 
@@ -20,7 +28,7 @@ async function fakeBinaries(name: string, names: readonly string[] = components)
 }
 
 function context(environment: NodeJS.ProcessEnv = {}): SourceContext {
-  return { environment, cache: root.join("cache"), progress: silentProgress };
+  return { environment, release: newest, cache: root.join("cache"), progress: silentProgress };
 }
 
 const never: Source = {
@@ -94,10 +102,24 @@ test("provide lists every source with its reason when none works", async () => {
 });
 
 test("cacheDirectory is under XDG_CACHE_HOME or ~/.cache, by version and platform", () => {
-  expect(cacheDirectory({ XDG_CACHE_HOME: "/x", HOME: "/h" })).toMatch(
+  expect(cacheDirectory(newest, { XDG_CACHE_HOME: "/x", HOME: "/h" })).toMatch(
     /^\/x\/vaultsync\/control-plane\/v1\.36\.3-[a-z]+-[a-z0-9]+$/,
   );
-  expect(cacheDirectory({ HOME: "/h" })).toMatch(
-    /^\/h\/\.cache\/vaultsync\/control-plane\/v1\.36\.3-/,
+  expect(cacheDirectory(oldest, { HOME: "/h" })).toMatch(
+    /^\/h\/\.cache\/vaultsync\/control-plane\/v1\.30\.14-/,
   );
+});
+
+test("the environment chooses the release by its name, by default the newest", () => {
+  expect(chosenRelease({})).toBe(newest);
+  expect(chosenRelease({ VAULTSYNC_KUBERNETES: "oldest" })).toBe(oldest);
+  expect(() => chosenRelease({ VAULTSYNC_KUBERNETES: "1.31" })).toThrow(
+    "VAULTSYNC_KUBERNETES: expected newest or oldest, found 1.31",
+  );
+});
+
+test.each([newest, oldest])("the $name release is the one of its module", async (release) => {
+  const module = await readFile(join(moduleDirectory(release), "go.mod"), "utf8");
+  expect(module).toContain(`k8s.io/kubernetes ${release.version}`);
+  expect(versionFlags(release)).toContain(`.gitVersion=${release.version} `);
 });

@@ -11,7 +11,7 @@ import { z } from "zod";
 import { install, goPlatform } from "../../tools/install.ts";
 import type { Progress } from "../progress.ts";
 import { unavailable, type Source } from "./source.ts";
-import { components, kubernetesVersion } from "./version.ts";
+import { components, type Release } from "./version.ts";
 
 const run = promisify(execFile);
 const index =
@@ -42,9 +42,9 @@ interface Archive {
  */
 export const publishedArchive: Source = {
   name: "the published envtest archive",
-  async find({ cache, progress }) {
+  async find({ release, cache, progress }) {
     try {
-      const archive = await newestPatch();
+      const archive = await newestPatch(release);
       await install({ cache, names: components, progress }, (directory) =>
         download(archive, directory, progress),
       );
@@ -56,11 +56,11 @@ export const publishedArchive: Source = {
 };
 
 /** Finds the newest archive of the minor release: not every patch release has one. */
-async function newestPatch(): Promise<Archive> {
+async function newestPatch({ version: pinned }: Release): Promise<Archive> {
   const { os, arch } = goPlatform();
   const response = await get(index, requestTimeoutMs);
   const published = Index.parse(parse(await response.text())).releases;
-  const minor = kubernetesVersion.slice(0, kubernetesVersion.lastIndexOf(".") + 1);
+  const minor = pinned.slice(0, pinned.lastIndexOf(".") + 1);
   const patches = Object.keys(published).filter(
     (version) => version.startsWith(minor) && /^\d+$/.test(version.slice(minor.length)),
   );

@@ -1,4 +1,5 @@
 import type { Progress } from "../progress.ts";
+import type { Release } from "./version.ts";
 
 /**
  * The result of a source: a directory with all of `components`, or an image of k3s in the local
@@ -12,6 +13,7 @@ export type Outcome = Provision | { readonly kind: "unavailable"; readonly why: 
 
 export interface SourceContext {
   readonly environment: NodeJS.ProcessEnv;
+  readonly release: Release;
   /** Directory for downloaded or built binaries (see `install`). */
   readonly cache: string;
   readonly progress: Progress;
