@@ -22,6 +22,10 @@ const onRequest: Menu = {
     "node",
     "operator, vault and workloads as pods of a cluster on this machine: Linux, as root",
   ),
+  matrix: {
+    description: "integration, e2e and cluster on the oldest and the newest Kubernetes",
+    node: ["scripts/matrix.ts"],
+  },
   migration: vitest("migration", "from the real External Secrets Operator (ESO_PROGRAM, ESO_CRDS)"),
   rbac: vitest("rbac", "an operator without each single permission"),
   manifests: {

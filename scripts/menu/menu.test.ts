@@ -1,11 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { expect, test } from "vitest";
-import { runAll, runNamed, type Menu } from "./menu.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import { runAll, runNamed, runProgram, type Menu } from "./menu.ts";
 
 /** Exits with the number of its arguments. */
 const count = { description: "counts", node: ["-e", "process.exit(process.argv.length - 1)"] };
 const menu: Menu = { count };
+
+afterEach(() => vi.unstubAllEnvs());
 
 test("a named program gets the arguments after its name, and its exit code is the result", async () => {
   expect(await runNamed("npm run x", menu, ["count"])).toBe(0);
@@ -16,6 +18,15 @@ test("a list of programs ends with the first one that fails", async () => {
   const fails = { description: "fails", node: ["-e", "process.exit(7)"] };
   const never = { description: "never runs", node: ["-e", "process.exit(8)"] };
   expect(await runAll({ count, fails, never })).toBe(7);
+});
+
+test("a program has the caller's variables and its own, without the undefined ones", async () => {
+  vi.stubEnv("KEPT", "1");
+  vi.stubEnv("REMOVED", "5");
+  const code =
+    "const { KEPT, REMOVED, OWN } = process.env; process.exit(Number([KEPT, REMOVED ?? 0, OWN].join('')))";
+  const environment = { OWN: "2", REMOVED: undefined };
+  expect(await runProgram({ description: "", node: ["-e", code], environment }, [])).toBe(102);
 });
 
 test.each([[[], 2] as const, [["--help"], 0] as const, [["toString"], 2] as const])(

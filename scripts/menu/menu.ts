@@ -7,6 +7,8 @@ export interface Program {
   readonly description: string;
   /** Arguments of Node, from the repository root: a file, and the first arguments of the file. */
   readonly node: readonly string[];
+  /** Variables in addition to the caller's; an undefined one is removed. */
+  readonly environment?: NodeJS.ProcessEnv;
 }
 
 export type Menu = Readonly<Record<string, Program>>;
@@ -22,7 +24,8 @@ function listOf(menu: Menu): string {
 
 /** Runs a program until it ends, and returns its exit code, or 1 if a signal ended it. */
 export async function runProgram(program: Program, args: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, [...program.node, ...args], { stdio: "inherit" });
+  const env = { ...process.env, ...program.environment };
+  const child = spawn(process.execPath, [...program.node, ...args], { stdio: "inherit", env });
   const [code] = await once(child, "exit");
   return typeof code === "number" ? code : 1;
 }

@@ -123,3 +123,16 @@ test.each([newest, oldest])("the $name release is the one of its module", async 
   expect(module).toContain(`k8s.io/kubernetes ${release.version}`);
   expect(versionFlags(release)).toContain(`.gitVersion=${release.version} `);
 });
+
+test("charts and manual name the releases", async () => {
+  const repository = join(import.meta.dirname, "../../../..");
+  const minor = oldest.version.split(".")[1];
+  for (const chart of ["chart", "vault-chart"]) {
+    const text = await readFile(join(repository, "deploy", chart, "Chart.yaml"), "utf8");
+    expect(text).toContain(`kubeVersion: ">=1.${minor}.0-0"`);
+  }
+  const manual = await readFile(join(repository, "docs/install.md"), "utf8");
+  expect(manual).toContain(`- Kubernetes 1.${minor} or later`);
+  for (const { version } of [newest, oldest])
+    expect(manual).toContain(`\n| ${version.slice(1)} | `);
+});
