@@ -23,11 +23,11 @@ async function loginsAt(path: string): Promise<string[]> {
  * @throws Error that says to log in, when there is none
  */
 export async function openLogins(
-  paths: readonly string[],
-  readerOf?: (client: VaultClient) => EntryReader,
+  { account }: { readonly account: string | readonly string[] },
+  { readerOf }: { readonly readerOf?: (client: VaultClient) => EntryReader } = {},
 ): Promise<References[]> {
   const { VaultClient } = await import("../../../protocol/client/vault-client.ts");
-  const files = (await Promise.all(paths.map(loginsAt))).flat();
+  const files = (await Promise.all([account].flat().map(loginsAt))).flat();
   if (files.length === 0) throw new Error("not logged in: run vaultsync login");
   return Promise.all(
     files.map(async (file) => {

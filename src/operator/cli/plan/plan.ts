@@ -140,6 +140,18 @@ function unchecked({ planned, connection, access, login }: Subject, checks: Chec
   ];
 }
 
+/** Checks a resource by its spec, by the list of its sources, and then by their values. */
+async function problemsOf(
+  { planned, access, compared }: Subject,
+  resolved: ResolvedResource | undefined,
+  checks: Checks,
+): Promise<Awaited<ReturnType<ContentCheck>>> {
+  const problems = checkResource(planned, access, resolved, resolved && compared?.synced);
+  if (problems.length > 0 || resolved === undefined || checks.problemsOf === undefined)
+    return { problems, notes: [] };
+  return checks.problemsOf(planned, access, resolved);
+}
+
 /** Checks a resource by the rules of the operator, and against the list that a login sees. */
 async function checkOne(planned: PlannedResource, checks: Checks): Promise<Required<PlanResult>> {
   const subject = subjectOf(planned, checks);
@@ -147,16 +159,12 @@ async function checkOne(planned: PlannedResource, checks: Checks): Promise<Requi
   const result = await resolve(subject);
   const [resolved, tooMuch] =
     result !== undefined && "reason" in result ? [undefined, result.message] : [result];
-  const ofSpec = [
+  const found = await problemsOf(subject, resolved, checks);
+  const problems = [
     ...(tooMuch === undefined ? [] : [problemAt(planned.manifest, ["spec"], tooMuch)]),
-    ...checkResource(planned, access, resolved, resolved && compared?.synced),
+    ...found.problems,
   ];
-  const ofValues =
-    ofSpec.length === 0 && resolved !== undefined
-      ? await checks.problemsOf?.(planned, access, resolved)
-      : undefined;
-  const problems = [...ofSpec, ...(ofValues?.problems ?? [])];
-  const notChecked = [...unchecked(subject, checks), ...(ofValues?.notes ?? [])];
+  const notChecked = [...unchecked(subject, checks), ...found.notes];
   if (compared === undefined)
     return { keys: writtenKeys(planned, resolved), restarts: [], problems, notChecked };
   const keys = await compared.keys(resolved, access, login);
@@ -201,12 +209,8 @@ async function checkFiles(
     comparison === undefined
       ? [inFiles, known]
       : [withConnections(inFiles, comparison.state), withNamespaces(known, comparison.state)];
-  const logins =
-    flags.offline === true
-      ? undefined
-      : await openLogins([flags.account].flat(), contents?.readerOf);
-  const problemsOf = contents?.problemsOf;
-  const checked = await check({ whole, namespaces, logins, comparison, problemsOf });
+  const logins = flags.offline === true ? undefined : await openLogins(flags, contents);
+  const checked = await check({ whole, namespaces, logins, comparison, ...contents });
   const where = comparison === undefined ? "in these files" : "in these files or in the cluster";
   const problems = [
     ...unreadable,

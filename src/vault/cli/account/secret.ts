@@ -80,6 +80,19 @@ export type SetFlags = OwnerFlags & {
   readonly deleteMinutes?: number;
 };
 
+/** Reads a value that is to be stored, and rejects an empty one. @throws Error */
+async function readNewValue(
+  file: string | undefined,
+  allowEmpty: boolean,
+): Promise<Redacted<string>> {
+  const value = await readValue(file);
+  if (value.reveal() === "" && !allowEmpty)
+    throw new Error(
+      "the value is empty, as after a command in a pipe that failed: nothing is stored; give --allow-empty to store it",
+    );
+  return value;
+}
+
 /** @param check checks the value before it is stored, by what the flags name */
 export async function set(
   name: string,
@@ -87,14 +100,10 @@ export async function set(
   check: ValueCheck,
 ): Promise<void> {
   const client = await VaultClient.open(flags.account);
-  const value = await readValue(valueFile);
-  if (value.reveal() === "" && allowEmpty !== true)
-    throw new Error(
-      "the value is empty, as after a command in a pipe that failed: nothing is stored; give --allow-empty to store it",
-    );
+  const value = await readNewValue(valueFile, allowEmpty === true);
   const known = await findSecret(client, { name, owner: flags.owner });
-  const next = { name, version: (known?.key_version ?? 0) + 1, value };
-  const problems = await check.problemsOf(next, flags);
+  const version = (known?.key_version ?? 0) + 1;
+  const problems = await check.problemsOf({ name, version, value }, flags);
   if (problems.length > 0) throw new Error(`${problems.join("\n")}\nnothing is stored`);
   // A user who may only write does not see the secret in the list.
   const owner = known === undefined ? flags.owner : known.owner;
