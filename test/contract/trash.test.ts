@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from "vitest";
-import { pump } from "../lab/clock/pump.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { listSoon, recordOf, textOf } from "../lab/vault/scripted-vault.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
@@ -31,22 +30,26 @@ async function started() {
       clock,
     }),
   );
-  return { clock, client, observed };
+  // Secrets and files are separate lists.
+  await expect.poll(() => observed.connection.snapshot?.file("app.conf")).toBeDefined();
+  return { client, observed };
 }
 
 test("a secret and a file in the trash are gone, and restored with the same versions", async () => {
-  const { clock, client, observed } = await started();
+  const { client, observed } = await started();
   const snapshot = () => observed.connection.snapshot!;
   const [secret, file] = [recordOf(observed, "shop-db"), snapshot().file("app.conf")];
   expect(secret.version).toBe(2);
   expect(file?.version).toBe(1);
   const [first] = (await client.call("delete", { key_name: names })).json().trash;
   const [second] = (await client.call("delete_file", { filename: "app.conf" })).json().trash;
-  await pump(clock, () => snapshot().file("app.conf") === undefined, 1_000);
-  await pump(clock, () => snapshot().secrets("shop-db").length === 0, 1_000);
+  await listSoon(observed);
+  await expect.poll(() => snapshot().file("app.conf")).toBeUndefined();
+  await expect.poll(() => snapshot().secrets("shop-db")).toHaveLength(0);
   await client.call("trash_restore", { id: [first.id, second.id] });
-  await pump(clock, () => snapshot().file("app.conf") !== undefined, 1_000);
-  await pump(clock, () => snapshot().secrets("shop-db").length === 1, 1_000);
+  await listSoon(observed);
+  await expect.poll(() => snapshot().file("app.conf")).toBeDefined();
+  await expect.poll(() => snapshot().secrets("shop-db")).toHaveLength(1);
   expect(recordOf(observed, "shop-db")).toEqual(secret);
   expect(snapshot().file("app.conf")).toEqual(file);
   expect(await textOf(observed, "shop-db", 1)).toEqual(["canary-one", 1]);
