@@ -15,13 +15,24 @@ export interface WatchedEvent extends z.infer<typeof watchEvent> {
   readonly at: number;
 }
 
-/** A watch of the benchmark's own, independent of the operator that is measured. */
+/**
+ * A watch of the benchmark's own, independent of the operator that is measured. The API server ends
+ * watches, after half an hour or if they are slow: another one follows, with all objects again.
+ */
 export class ObjectWatch implements AsyncDisposable {
+  readonly #access: ApiAccess;
+  readonly #collection: string;
   readonly #ended = new AbortController();
   readonly #onEvent: (event: WatchedEvent) => void;
   #following: Promise<void> = Promise.resolve();
 
-  private constructor(onEvent: (event: WatchedEvent) => void) {
+  private constructor(
+    access: ApiAccess,
+    collection: string,
+    onEvent: (event: WatchedEvent) => void,
+  ) {
+    this.#access = access;
+    this.#collection = collection;
     this.#onEvent = onEvent;
   }
 
@@ -31,24 +42,8 @@ export class ObjectWatch implements AsyncDisposable {
     collection: string,
     onEvent: (event: WatchedEvent) => void,
   ): Promise<ObjectWatch> {
-    const watch = new ObjectWatch(onEvent);
-    const url = new URL(`${collection}?watch=1`, access.server);
-    const headers = { authorization: `Bearer ${access.token}` };
-    const sent = request(url, {
-      ca: access.ca,
-      agent: false,
-      signal: watch.#ended.signal,
-      headers,
-    }).end();
-    const [response] = await once(sent, "response");
-    if (response.statusCode === 429) {
-      // The API server fills the cache of a definition that is new.
-      sent.destroy();
-      await sleep(500);
-      return ObjectWatch.start(access, collection, onEvent);
-    }
-    if (response.statusCode !== 200) throw new Error(`watch ${collection}: ${response.statusCode}`);
-    watch.#following = watch.#follow(response);
+    const watch = new ObjectWatch(access, collection, onEvent);
+    watch.#following = watch.#follow(await watch.#open());
     return watch;
   }
 
@@ -57,17 +52,38 @@ export class ObjectWatch implements AsyncDisposable {
     await this.#following;
   }
 
-  async #follow(response: IncomingMessage): Promise<void> {
-    let text = "";
+  async #open(): Promise<IncomingMessage> {
+    const { server, ca, token } = this.#access;
+    const headers = { authorization: `Bearer ${token}` };
+    const { signal } = this.#ended;
+    for (;;) {
+      const url = new URL(`${this.#collection}?watch=1`, server);
+      const sent = request(url, { ca, agent: false, signal, headers }).end();
+      const [response] = await once(sent, "response");
+      if (response.statusCode === 200) return response;
+      sent.destroy();
+      if (response.statusCode !== 429)
+        throw new Error(`watch ${this.#collection}: ${response.statusCode}`);
+      // The API server fills the cache of a definition that is new.
+      await sleep(500, undefined, { signal });
+    }
+  }
+
+  async #follow(first: IncomingMessage): Promise<void> {
     try {
-      for await (const chunk of response.setEncoding("utf8")) {
-        const at = performance.now();
-        const lines = (text + chunk).split("\n");
-        text = lines.pop() ?? "";
-        for (const line of lines) this.#onEvent({ ...watchEvent.parse(JSON.parse(line)), at });
-      }
+      for (let response = first; ; response = await this.#open()) await this.#read(response);
     } catch (error) {
       if (!this.#ended.signal.aborted) throw error;
+    }
+  }
+
+  async #read(response: IncomingMessage): Promise<void> {
+    let text = "";
+    for await (const chunk of response.setEncoding("utf8")) {
+      const at = performance.now();
+      const lines = (text + chunk).split("\n");
+      text = lines.pop() ?? "";
+      for (const line of lines) this.#onEvent({ ...watchEvent.parse(JSON.parse(line)), at });
     }
   }
 }
