@@ -17,6 +17,8 @@ export interface GoCommand {
   readonly version: string;
   /** Returns the number of packages that `packages` of the module in `directory` consist of. */
   count(directory: string, packages: readonly string[]): Promise<number>;
+  /** Returns the directory of a module that the module in `directory` requires. */
+  moduleDirectory(directory: string, path: string): Promise<string>;
   /**
    * Runs `go build` with `args` in `directory`. `onPackage` receives the path of each package that
    * was compiled.
@@ -41,6 +43,10 @@ export async function findGo(environment: NodeJS.ProcessEnv): Promise<GoCommand 
       const list = ["list", "-mod=readonly", "-deps", ...packages];
       const { stdout } = await run("go", list, { cwd: directory, env, maxBuffer: 1 << 26 });
       return stdout.trim().split("\n").length;
+    },
+    async moduleDirectory(directory, path) {
+      const list = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}", path];
+      return (await run("go", list, { cwd: directory, env })).stdout.trim();
     },
     build: (directory, args, onPackage = () => {}) => compile(directory, args, env, onPackage),
   };

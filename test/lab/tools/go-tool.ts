@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { silentProgress, type Progress } from "../control-plane/progress.ts";
-import { findGo, requiredGo } from "./go-command.ts";
+import { findGo, type GoCommand, requiredGo } from "./go-command.ts";
 import { install, missingFiles, goPlatform, userCacheDirectory } from "./install.ts";
 
 /** The programs, each a module in the folder go/ that pins its version. */
@@ -19,6 +19,11 @@ export type GoToolName = keyof typeof packages;
 
 export const goToolNames = Object.keys(packages) as readonly GoToolName[];
 
+/** A program is not in the cache, and this machine cannot build it. */
+export class GoMissingError extends Error {
+  override readonly name = "GoMissingError";
+}
+
 /** Programs of one module, built and stored together. */
 export interface GoModule {
   readonly name: string;
@@ -29,14 +34,15 @@ export interface GoModule {
   /** Further arguments of `go build`. */
   readonly flags: readonly string[];
   /** Adds files to the directory of the built programs. */
-  readonly finish?: (directory: string) => Promise<void>;
+  readonly finish?: (directory: string, go: GoCommand) => Promise<void>;
 }
 
 /**
  * Returns the path of a program of the version that its module pins: from the user's cache, or
  * built once in about a minute on two cores. Installed programs are not used, because their version
  * and with it their results differ.
- * @throws Error if it is not in the cache and there is no Go, or the build failed
+ * @throws GoMissingError if it is not in the cache and there is no Go
+ * @throws Error if the build failed
  */
 export async function goTool(
   name: GoToolName,
@@ -66,7 +72,9 @@ async function build(module: GoModule, cache: string, progress: Progress): Promi
   const { name, directory: source, programs, flags, finish } = module;
   const go = await findGo(process.env);
   if ("why" in go)
-    throw new Error(`${name} is built with ${requiredGo}, which is not available: ${go.why}`);
+    throw new GoMissingError(
+      `${name} is built with ${requiredGo}, which is not available: ${go.why}`,
+    );
   progress.note(`Building ${name} with ${go.version}, once.`);
   await install({ cache, names: Object.keys(programs), progress }, async (directory) => {
     for (const [program, path] of Object.entries(programs)) {
@@ -76,7 +84,7 @@ async function build(module: GoModule, cache: string, progress: Progress): Promi
         progress.update(`Building ${program}: ${packagesBuilt} packages`);
       });
     }
-    await finish?.(directory);
+    await finish?.(directory, go);
   });
 }
 

@@ -18,6 +18,8 @@ export interface ComponentOptions {
   readonly binaries: string;
   /** Working directory. It also contains `<name>.log`. */
   readonly directory: string;
+  /** Variables in addition to the caller's. */
+  readonly env?: NodeJS.ProcessEnv;
   /** Kills the process when aborted; its data is not needed any more. */
   readonly signal: AbortSignal;
 }
@@ -73,11 +75,12 @@ export class Component {
   }
 
   private spawn(args: readonly string[]): ChildProcess {
-    const { binaries, directory, signal } = this.options;
+    const { binaries, directory, env, signal } = this.options;
     const log = openSync(this.logFile(), "a", 0o600);
     const stdio: ["ignore", number, number] = ["ignore", log, log];
     const child = spawn(join(binaries, this.name), args, {
       cwd: directory,
+      env: { ...process.env, ...env },
       stdio,
       signal,
       killSignal: "SIGKILL",
