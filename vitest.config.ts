@@ -165,6 +165,22 @@ export default defineConfig({
       },
       {
         test: {
+          // Flux and Argo CD's comparison next to a control plane: on request only.
+          name: "gitops",
+          expect: expectOptions,
+          include: ["test/gitops/**/*.test.ts"],
+          globalSetup: [
+            "test/gitops/support/programs.ts",
+            "test/lab/kube/shared-control-plane.ts",
+            "test/e2e/support/install.ts",
+          ],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
           // An operator for the whole cluster, and an API server that is stopped: one after the
           // other.
           name: "cluster",

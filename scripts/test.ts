@@ -27,6 +27,10 @@ const onRequest: Menu = {
     node: ["scripts/matrix.ts"],
   },
   migration: vitest("migration", "from the real External Secrets Operator (ESO_PROGRAM, ESO_CRDS)"),
+  gitops: {
+    description: "Flux and Argo CD's comparison, next to a control plane (--minutes N)",
+    node: ["scripts/test-gitops.ts"],
+  },
   rbac: vitest("rbac", "an operator without each single permission"),
   manifests: {
     description: "kube-score and kubeconform on overlays, or on the directories that follow",
