@@ -37,12 +37,36 @@ const isMany = (some: Iterable<string>, all: number): boolean => {
   return size >= MIN_HELD && size > MAX_SHARE * all;
 };
 
-/** Reports whether the resource of a target has no connection to a vault, as its replica knows. */
-function hasLeft({ history, namespace, owner }: TargetWrite, vault: string): boolean {
-  const connections = history
-    .recent(namespace, owner)
-    .flatMap((spec) => history.recentConnections(namespace, spec));
+/**
+ * Reports whether the resource of a target has no connection to a vault, as its replica knows: it
+ * has reported the present connection, or knows no other one.
+ */
+function hasLeft({ world, history, namespace, owner }: TargetWrite, vault: string): boolean {
+  const specs = history.recent(namespace, owner);
+  const connections = specs.flatMap((spec) => {
+    const present = connectionOf(world, namespace, spec);
+    return present !== undefined && isObserved(present)
+      ? [present["spec"] as ConnectionSpec]
+      : history.recentConnections(namespace, spec);
+  });
   return connections.length > 0 && connections.every(({ url }) => url !== urlOf(vault));
+}
+
+/** Returns the present connection of a resource. */
+function connectionOf(
+  { server }: World,
+  namespace: string | undefined,
+  spec: Spec,
+): KubeObject | undefined {
+  const { name } = spec.connectionRef;
+  return isOfCluster(spec)
+    ? server.find(clusterVaultConnectionKind, { name })
+    : server.find(vaultConnectionKind, { namespace, name });
+}
+
+/** Reports whether the last status of a connection is of its present spec. */
+function isObserved({ metadata, status = {} }: KubeObject): boolean {
+  return (status as { observedGeneration?: number }).observedGeneration === metadata.generation;
 }
 
 /** Knows which secrets disappeared together, until a user confirms their removal. */
@@ -160,11 +184,7 @@ export class BlastLimit {
     { metadata: { namespace } }: KubeObject,
     spec: Spec,
   ): Pick<ConnectionSpec, "url" | "email"> | undefined {
-    const { name } = spec.connectionRef;
-    const { server } = this.#world;
-    const connection = isOfCluster(spec)
-      ? server.find(clusterVaultConnectionKind, { name })
-      : server.find(vaultConnectionKind, { namespace, name });
+    const connection = connectionOf(this.#world, namespace, spec);
     const { conditions = [] } = (connection?.["status"] ?? {}) as {
       conditions?: readonly { type: string; status: string }[];
     };

@@ -1,5 +1,6 @@
 import { type Origin } from "../simulated-vaults.ts";
-import { Violation, type World } from "../world.ts";
+import { vaultAt, Violation, type World } from "../world.ts";
+import type { ConnectionSpec } from "./spec-history.ts";
 import { type Item, itemsOf, hasGate } from "./spec-items.ts";
 import { isUnfit } from "./contracts.ts";
 import { hasMetadata, isTrustedOwner } from "./removals.ts";
@@ -33,13 +34,17 @@ export function checkWhole(write: TargetWrite): void {
   const isAdded = Object.keys(is).some((key) => was[key] === undefined);
   if (isGated && (isAdded || world.acceptedBy(namespace, owner).size > 0)) return;
   // A pinned version stays, and so do the bytes of a former source while the present one is
-  // missing, of one outside of a scope, and of an owner who is not trusted any more. A rule does
-  // not find a version with other metadata, and a version need not fit the rules for its value.
+  // missing, of one outside of a scope, and of an owner who is not trusted any more, or shares
+  // nothing with another account. A rule does not find a version with other metadata, and a version
+  // need not fit the rules for its value.
   const mayStay = (key: string, kept: Origin, newer: Origin): boolean =>
     specs.some((spec) => {
       const connections = history.recentConnections(namespace, spec);
       const isUntrusted = (item: Item): boolean =>
-        kept.kind === "secret" && connections.some((one) => !isTrustedOwner(one, item, kept.owner));
+        kept.kind === "secret" &&
+        connections.some(
+          (one) => !isTrustedOwner(one, item, kept.owner) || !isListed(world, one, kept),
+        );
       return (
         connections.some(({ scope }) => scope !== undefined) ||
         spec.refreshInterval !== undefined ||
@@ -72,6 +77,16 @@ export function checkWhole(write: TargetWrite): void {
       );
   }
 }
+
+/** Reports whether the list of a connection has the entry of some bytes. */
+const isListed = (
+  { vaults }: World,
+  { url, email }: ConnectionSpec,
+  { owner, name }: Origin,
+): boolean =>
+  vaults
+    .list(vaultAt(url), email)
+    .some((entry) => entry.key_name === name && entry.owner === owner);
 
 const hasOtherOwner = ({ owner }: Item, kept: Origin): boolean =>
   owner !== undefined && owner !== kept.owner;
