@@ -3,6 +3,7 @@ import type { Gate } from "./resolution.ts";
 import type { SyncStatus } from "./stored-status.ts";
 import type { SyncResource } from "./sync-resource.ts";
 import { isForced } from "./sync-status.ts";
+import type { SyncedKey } from "./target.ts";
 
 /** A resource, and the status that its last reconcile left. */
 interface Reconciled {
@@ -16,6 +17,16 @@ interface Reconciled {
  */
 export const isNewSpec = ({ before, resource }: Reconciled): boolean =>
   before.observedGeneration !== resource.generation;
+
+/**
+ * Reports whether a target has keys that an earlier spec named: the present one could not be
+ * applied yet, and its author still decides. Keys that rules found come and go with the vault.
+ */
+export const hasFormerKeys = (
+  { items }: Pick<SyncResource, "items">,
+  synced: ReadonlyMap<string, SyncedKey>,
+): boolean =>
+  [...synced].some(([id, { found }]) => found === undefined && !items.some((one) => one.id === id));
 
 /**
  * Returns the gate of the whole resource. The first content and a changed spec do not wait: its

@@ -53,6 +53,24 @@ describe("a resource with approvals", () => {
     expect(digest(scene)).toBe("none");
   });
 
+  test("whose edit could not be applied yet is not in sync, and needs no approval for it", async () => {
+    await using scene = await approved();
+    // The value of db has no members, and the vault has no secret of the other name.
+    const member = { secretKey: "other", remoteRef: { key: "db", property: "/a" }, optional: true };
+    const data = [member, { ...entry("user", "absent"), optional: true }];
+    const target = { creationPolicy: "Orphan" };
+    scene.follow({}, { updates, data, target });
+    await scene.settle();
+    const kept = "password=vault db@1 user=vault user@1, InvalidProperty";
+    expect(scene.outcome()).toBe(kept);
+    await scene.settle(60 * MINUTE);
+    expect(scene.outcome()).toBe(kept);
+    scene.follow({}, { updates, data: [entry("other", "db")], target });
+    await scene.settle();
+    expect(scene.outcome()).toBe("other=vault db@1, Synced");
+    expect(scene.target()?.metadata.ownerReferences).toBeUndefined();
+  });
+
   test("needs another approval for newer versions, and keeps one that it has", async () => {
     await using scene = await approved();
     await list(scene, 2, 1);

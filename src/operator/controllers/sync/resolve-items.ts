@@ -6,7 +6,7 @@ import { type KeptBytes, resolvePrevious } from "../../sync/resolve-previous.ts"
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import { earlierItem } from "../../sync/stored-status.ts";
-import { refreshInMs, updateGate } from "../../sync/update-gate.ts";
+import { hasFormerKeys, refreshInMs, updateGate } from "../../sync/update-gate.ts";
 import { hasOwner, namedOwners } from "../../api/received-secrets.ts";
 import {
   entryIds,
@@ -59,11 +59,13 @@ function gateOf(
   remembered: readonly Remembered[],
   digest: () => string,
 ): Pick<Remembered, "updates" | "hasTarget"> {
-  const { freeze, now } = input;
+  const { resource, state, freeze, now } = input;
   const hasTarget = remembered.some(
     ({ synced, served }) => synced !== undefined || served !== undefined,
   );
-  return { updates: updateGate(input, hasTarget, { freeze, digest, now }), hasTarget };
+  const isApplied = state.state !== "owned" || !hasFormerKeys(resource, state.synced);
+  const updates = updateGate(input, hasTarget && isApplied, { freeze, digest, now });
+  return { updates, hasTarget };
 }
 
 function rememberedOf(
