@@ -6,7 +6,7 @@ export const versionBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I3", "I5"],
     changes: [
       {
-        file: "controllers/sync/resolve-items.ts",
+        file: "sync/update-gate.ts",
         from: "Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now)",
         to: "refreshIntervalMs",
       },
