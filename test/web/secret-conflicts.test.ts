@@ -102,8 +102,7 @@ describe("a secret that a colleague changes", () => {
     await page.getByText("Created shop-db.").waitFor();
     expect((await users.ann.call("expose", { key_name: "shop-db" })).json()).toMatchObject({
       key_value: "typed",
-      // The deleted one in the trash has version 1.
-      key_version: 2,
+      key_version: 1,
       metadata,
     });
   });
