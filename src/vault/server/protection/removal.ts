@@ -39,6 +39,17 @@ export class SecretRemoval {
   }
 }
 
+/** Removes the secret past its deadline that still occupies a name. */
+export async function removeDue(
+  transaction: Pick<Transaction, "secrets">,
+  owner: string,
+  name: string,
+  now: number,
+): Promise<void> {
+  const due = await transaction.secrets.dueNamed(owner, name, now);
+  if (due !== undefined) await new SecretRemoval().remove(transaction, due);
+}
+
 /** Moves a secret or file to the trash of a server that has one. */
 export async function moveToTrash(
   { trashDays }: Pick<TrashPolicy, "trashDays">,

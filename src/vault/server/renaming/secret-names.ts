@@ -1,7 +1,7 @@
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import { resealSecret } from "../hand-over/reseal.ts";
-import { SecretRemoval } from "../protection/removal.ts";
+import { removeDue } from "../protection/removal.ts";
 import { currentKey } from "../store/current-key.ts";
 import type { SecretIdentity } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
@@ -21,8 +21,7 @@ export async function freeSecretName(
   now: number,
 ): Promise<void> {
   if (await transaction.handOver.hasName("secret", owner, name, now)) throw errors.nameTaken();
-  const due = await transaction.secrets.dueNamed(owner, name, now);
-  if (due !== undefined) await new SecretRemoval().remove(transaction, due);
+  await removeDue(transaction, owner, name, now);
 }
 
 /**

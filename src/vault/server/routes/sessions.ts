@@ -92,12 +92,13 @@ function loginRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, sessionOperations.app_session, async ({ request }) => {
     const session = await currentSession(context, request);
     if (session) identify(request, session.email);
+    const hasAccounts = session ? true : await context.store.readOne(({ users }) => users.any());
     return {
       session: session ? describeSession(session) : null,
       sign_up: context.signUp.mode,
       email_delivery: context.emailDelivery,
       trash_days: context.trashDays,
-      ...(!(await context.store.readOne(({ users }) => users.any())) && { no_accounts: true }),
+      ...(!hasAccounts && { no_accounts: true }),
     };
   });
 

@@ -9,7 +9,7 @@ import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickOwnUnshared, authenticAccess } from "../access/pick-secret.ts";
 import { reachableQuota, withinQuota } from "../protection/within-quota.ts";
 import { currentKey } from "../store/current-key.ts";
-import { SecretRemoval } from "../protection/removal.ts";
+import { removeDue } from "../protection/removal.ts";
 import { requireVersion, changedMetadata, deadline } from "./change-rules.ts";
 import { secretRecord } from "./secret-record.ts";
 import type { Secret, SecretVersion } from "../store/records.ts";
@@ -47,9 +47,7 @@ async function createSecret(
 ): Promise<Secret> {
   const { secrets } = transaction;
   const minutes = request.deleteMinutes ?? DEFAULT_DELETE_MINUTES;
-  // A secret past its deadline may still occupy the name.
-  const due = await secrets.dueNamed(owner, request.name, now);
-  if (due !== undefined) await new SecretRemoval().remove(transaction, due);
+  await removeDue(transaction, owner, request.name, now);
   const secret = {
     id: randomUUID(),
     owner,
