@@ -1,12 +1,11 @@
-import { randomBytes } from "node:crypto";
+import { stopSignal } from "../../command-line/stop-signal.ts";
 import type { NextValue } from "../../command-line/value-check.ts";
 import { systemClock } from "../../lib/clock.ts";
-import { Redacted } from "../../lib/redacted.ts";
-import { stopSignal } from "../../command-line/stop-signal.ts";
 import { findItems, matchesName } from "../sync/find-items.ts";
 import { makeContent } from "../sync/make-content.ts";
 import type { SyncResource } from "../sync/sync-resource.ts";
 import { withCluster } from "./cluster.ts";
+import { saltKey } from "./local/read-targets.ts";
 import type { ClusterFlags } from "./options.ts";
 import { parsedResource, readResource } from "./read-resource.ts";
 import { idOf, type ResourceName } from "./resource-name.ts";
@@ -39,7 +38,7 @@ export async function valueProblem(
   const content = await makeContent(
     { ...rest, items, finds: [], template: isWhole ? template : undefined },
     items.map((item) => ({ item, bytes, version })),
-    new Redacted(randomBytes(32)),
+    saltKey(),
     systemClock.now(),
   );
   return "reason" in content ? content.message : undefined;

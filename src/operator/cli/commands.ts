@@ -10,6 +10,7 @@ import type { ConnectionRef } from "../api/connection-key.ts";
 import {
   API_GROUP,
   connectionKinds,
+  type Kind,
   vaultConnectionKind,
   vaultFileKind,
   vaultPushKind,
@@ -57,14 +58,16 @@ function statusCommand(): Command {
 }
 
 const syncedKinds = [vaultSecretKind, vaultFileKind, vaultPushKind];
-const parseName = (text: string, before: readonly ResourceName[] = []): ResourceName[] => [
-  ...before,
-  nameOf(text, syncedKinds),
-];
-const parseShownName = (text: string, before: readonly ResourceName[] = []): ResourceName[] => [
-  ...before,
-  nameOf(text, [...syncedKinds, vaultConnectionKind]),
-];
+
+/** Returns the parser of several names, each of one of these kinds. */
+const parseNames =
+  (kinds: readonly Kind[]) =>
+  (text: string, before: readonly ResourceName[] = []): ResourceName[] => [
+    ...before,
+    nameOf(text, kinds),
+  ];
+const parseName = parseNames(syncedKinds);
+const parseShownName = parseNames([...syncedKinds, vaultConnectionKind]);
 
 function syncCommand(): Command {
   return addClusterOptions(new Command("sync"))
@@ -146,18 +149,13 @@ function acceptCommand(): Command {
     .action(async (flags: AcceptFlags) => (await import("./accept.ts")).accept(flags));
 }
 
-const parseFor = (text: string, before: readonly ResourceName[] = []): ResourceName[] => [
-  ...before,
-  nameOf(text, [vaultSecretKind]),
-];
-
 /** The check of values by the resources of a cluster, for the commands that store them. */
 export const valueCheck: ValueCheck = {
   addOptions: (command) =>
     addClusterOptions(command).option(
       "--for <name...>",
       "VaultSecrets of a cluster whose rules of validate the value must fit: else it is not stored",
-      parseFor,
+      parseNames([vaultSecretKind]),
     ),
   problemsOf: async (next, flags) => (await import("./check-value.ts")).problemsOf(next, flags),
 };

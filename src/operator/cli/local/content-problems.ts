@@ -1,7 +1,7 @@
-import { type Problem, problemAt } from "../manifests/manifest.ts";
+import { problemAt } from "../manifests/manifest.ts";
 import type { ContentCheck, ContentChecks } from "../plan/plan.ts";
 import { entryReader } from "./entry-reader.ts";
-import { decideTarget, makeTargets } from "./local-targets.ts";
+import { decideTarget, makeTargets, textOf } from "./local-targets.ts";
 import { saltKey } from "./read-targets.ts";
 
 /**
@@ -18,8 +18,8 @@ const contentProblems: ContentCheck = async (planned, access, resolved) => {
     return { problems, notes: [] };
   } catch (error) {
     const why = error instanceof Error ? error.message : "failed";
-    const { file, line, message }: Problem = problemAt(planned.manifest, ["spec"], why);
-    return { problems: [], notes: [`${file}:${line}: the values are not checked: ${message}`] };
+    const note = problemAt(planned.manifest, ["spec"], `the values are not checked: ${why}`);
+    return { problems: [], notes: [textOf(note)] };
   }
 };
 
