@@ -5,6 +5,7 @@ import type { AuditEvent } from "../../lab/control-plane/audit.ts";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { startFlux, userOf } from "../../lab/gitops/flux.ts";
 import { GitRepository } from "../../lab/gitops/git-repository.ts";
+import { conditions } from "../../lab/real/resources.ts";
 import { World } from "../../lab/real/world.ts";
 
 const kustomization = z.looseObject({
@@ -12,16 +13,7 @@ const kustomization = z.looseObject({
     .looseObject({
       lastAppliedRevision: z.string().optional(),
       lastAttemptedRevision: z.string().optional(),
-      conditions: z
-        .array(
-          z.object({
-            type: z.string(),
-            status: z.string(),
-            reason: z.string(),
-            message: z.string(),
-          }),
-        )
-        .default([]),
+      conditions,
     })
     .default({ conditions: [] }),
 });

@@ -2,6 +2,13 @@ import { z } from "zod";
 
 const API_VERSION = "vaultsync.dev/v1alpha1";
 
+/** The conditions of a status. */
+export const conditions = z
+  .array(
+    z.object({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() }),
+  )
+  .default([]);
+
 export const observedObject = z.looseObject({
   metadata: z.looseObject({
     name: z.string(),
@@ -11,20 +18,7 @@ export const observedObject = z.looseObject({
   }),
   data: z.record(z.string(), z.string()).default({}),
   binaryData: z.record(z.string(), z.string()).default({}),
-  status: z
-    .looseObject({
-      conditions: z
-        .array(
-          z.object({
-            type: z.string(),
-            status: z.string(),
-            reason: z.string(),
-            message: z.string(),
-          }),
-        )
-        .default([]),
-    })
-    .optional(),
+  status: z.looseObject({ conditions }).optional(),
 });
 export type ObservedObject = z.output<typeof observedObject>;
 
