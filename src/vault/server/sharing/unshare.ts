@@ -4,6 +4,7 @@ import { type Caller, writeAs, writeWide } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
 import { candidates, forEachUniqueName, ownCandidates, ownerOf } from "../secrets/find-secret.ts";
+import { allPages } from "../store/all-pages.ts";
 import type { Grantee } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { pickReceived } from "../access/pick-secret.ts";
@@ -20,15 +21,8 @@ function granteesOf(from: Recipients): Grantee[] {
 /** Grantees that one statement reads. */
 const PAGE_SIZE = 1_000;
 
-async function allGrantees({ grants }: Transaction, secretId: string): Promise<Grantee[]> {
-  const all: Grantee[] = [];
-  for (let size = PAGE_SIZE; size === PAGE_SIZE;) {
-    const page = await grants.grantees(secretId, all.at(-1), PAGE_SIZE);
-    all.push(...page);
-    size = page.length;
-  }
-  return all;
-}
+const allGrantees = ({ grants }: Transaction, secretId: string): Promise<Grantee[]> =>
+  allPages(PAGE_SIZE, (after: Grantee | undefined) => grants.grantees(secretId, after, PAGE_SIZE));
 
 /**
  * Revokes grants of the caller's secrets from these users or this team, or all grants when none is

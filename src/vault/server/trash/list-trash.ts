@@ -3,29 +3,24 @@ import { requireUnlimited } from "../access/permission.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { timestamp } from "../http/timestamp.ts";
+import { allPages } from "../store/all-pages.ts";
 import { partyOf } from "../store/credential.ts";
 import { trashKinds, type ListedEntry, type TrashKind } from "../store/tables/trash-table.ts";
 
 /** Entries that one transaction reads. */
 const PAGE = 500;
 
-async function entriesOf(
+const entriesOf = (
   { store, clock }: VaultContext,
   caller: Caller,
   kind: TrashKind,
-): Promise<ListedEntry[]> {
-  const all: ListedEntry[] = [];
-  for (let size = PAGE; size === PAGE;) {
-    const after = all.at(-1);
-    const page = await store.readOne(
+): Promise<ListedEntry[]> =>
+  allPages(PAGE, (after: ListedEntry | undefined) =>
+    store.readOne(
       ({ trash }) => trash.list(kind, caller.email, after, clock.now(), PAGE),
       partyOf(caller),
-    );
-    all.push(...page);
-    size = page.length;
-  }
-  return all;
-}
+    ),
+  );
 
 /**
  * Returns the caller's deleted secrets and files that can be restored, the newest first.
