@@ -70,6 +70,28 @@ class Terminal {
 const hasValue = (value: Redacted<string>) =>
   hasContent("Secret", NAME, { password: fingerprint(value.reveal()) });
 
+/** Stores the next version, and waits until it waits for an approval. */
+async function storeAndWait(
+  step: Step,
+  terminal: Terminal,
+  value: Redacted<string>,
+  since: number,
+): Promise<void> {
+  await terminal.store(step, value);
+  const waits = waitsFor("VaultSecret", NAME, "AwaitingApproval");
+  await step.until("a wait for an approval", waits, since);
+}
+
+/** Waits until the Secret has a version, and the Deployment restarts after it. */
+async function rolledOut(
+  step: Step,
+  { version, value, since }: { version: number; value: Redacted<string>; since: number },
+) {
+  const synced = await step.until(`the Secret with version ${version}`, hasValue(value), since);
+  const restart = await step.until("a restart of the Deployment", isRestart(NAME), synced.index);
+  return { synced, restart };
+}
+
 /** The chapter's traces, for the search for values. */
 interface Told {
   /** Everything that the commands printed. */
@@ -102,9 +124,7 @@ async function badVersion(stage: Stage, terminal: Terminal, value: Redacted<stri
     await terminal.logIn(step, vault);
     const since = view.mark();
     step.acted("vaultsync secret set started: a value of 12 characters, and validate requires 16");
-    await terminal.store(step, value);
-    const waits = waitsFor("VaultSecret", NAME, "AwaitingApproval");
-    await step.until("a wait for an approval", waits, since);
+    await storeAndWait(step, terminal, value, since);
     await terminal.ofResource(step, "approve");
     const rejected = hasReason("VaultSecret", NAME, "InvalidContent");
     await step.until("the reason InvalidContent", rejected, since);
@@ -132,15 +152,12 @@ async function goodVersion(stage: Stage, terminal: Terminal, value: Redacted<str
   return runStep(stage, head, async (step) => {
     const since = view.mark();
     step.acted("vaultsync secret set started");
-    await terminal.store(step, value);
-    const waits = waitsFor("VaultSecret", NAME, "AwaitingApproval");
-    await step.until("a wait for an approval", waits, since);
+    await storeAndWait(step, terminal, value, since);
     await terminal.ofResource(step, "history");
     const approved = view.mark();
     await terminal.ofResource(step, "approve");
-    const synced = await step.until("the Secret with version 3", hasValue(value), since);
+    const { synced } = await rolledOut(step, { version: 3, value, since });
     if (synced.index < approved) throw step.failure("the Secret changed before the approval");
-    await step.until("a restart of the Deployment", isRestart(NAME), synced.index);
     step.done(
       "version 3 waited for its approval; then the Secret followed, and the Deployment restarted",
     );
@@ -159,8 +176,7 @@ async function takenBack(stage: Stage, terminal: Terminal, first: Redacted<strin
     const since = view.mark();
     step.acted("vaultsync rollback started");
     await terminal.ofResource(step, "rollback", ["--to", "1", "--reason", "wrong role"]);
-    const back = await step.until("the Secret with version 1", hasValue(first), since);
-    await step.until("a restart of the Deployment", isRestart(NAME), back.index);
+    await rolledOut(step, { version: 1, value: first, since });
     await step.until("a hold", waitsFor("VaultSecret", NAME, "Held"), since);
     step.done("the Secret has version 1 again and is held there, and the Deployment restarted");
   });
@@ -178,8 +194,7 @@ async function resumed(stage: Stage, terminal: Terminal, good: Redacted<string>)
     const since = view.mark();
     step.acted("vaultsync resume started");
     await terminal.ofResource(step, "resume");
-    const again = await step.until("the Secret with version 3", hasValue(good), since);
-    const restart = await step.until("a restart of the Deployment", isRestart(NAME), again.index);
+    const { restart } = await rolledOut(step, { version: 3, value: good, since });
     await step.until("a rollout", isRolledOut("VaultSecret", NAME), restart.index);
     await terminal.ofResource(step, "history");
     step.done("the Secret follows the vault again, and the Deployment restarted with version 3");
