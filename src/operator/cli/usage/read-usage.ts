@@ -61,12 +61,15 @@ const descriptor = (group: string, version: string, kind: string): ResourceDescr
   return { group, version, kind, plural: `${kind.toLowerCase()}s`, namespaced: true };
 };
 
+/** A kind of Argo Rollouts. Many clusters do not serve it. */
+const ROLLOUT = descriptor("argoproj.io", "v1alpha1", "Rollout");
+
 const workloadKinds = [
   descriptor("apps", "v1", "Deployment"),
   descriptor("apps", "v1", "StatefulSet"),
   descriptor("apps", "v1", "DaemonSet"),
   descriptor("batch", "v1", "CronJob"),
-  descriptor("argoproj.io", "v1alpha1", "Rollout"),
+  ROLLOUT,
 ];
 
 /** Returns the first gate that keeps a resource from following a newer version immediately. */
@@ -141,6 +144,24 @@ function podWorkloads(
 }
 
 /**
+ * Reports whether objects of a kind that the user may not list can exist: the API server denies the
+ * list before it says that it does not serve the kind. @throws KubeError
+ */
+async function mayExist(
+  { api }: Cluster,
+  { group }: ResourceDescriptor,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (group !== ROLLOUT.group) return true;
+  try {
+    return await api.servesGroup(group, signal);
+  } catch (error) {
+    if (isKubeError(error, "Forbidden")) return true;
+    throw error;
+  }
+}
+
+/**
  * Reads which resources refer to which entries of the vault, and which workloads use their targets:
  * by their pod templates and their pods. @throws KubeError
  */
@@ -151,7 +172,8 @@ export async function readUsage(cluster: Cluster, signal: AbortSignal): Promise<
       return await listAll(cluster, kind, signal);
     } catch (error) {
       if (!isKubeError(error, "Forbidden", "NotServed")) throw error;
-      if (error.kind === "Forbidden") unseen.push(kind.plural);
+      if (error.kind === "Forbidden" && (await mayExist(cluster, kind, signal)))
+        unseen.push(kind.plural);
       return [];
     }
   };

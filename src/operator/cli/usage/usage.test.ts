@@ -61,12 +61,19 @@ function deployment(name: string, env: string, annotations = {}): KubeObject {
   };
 }
 
+const forbidden = new KubeError({ kind: "Forbidden", operation: "list" });
+
 /** Reads these objects, and is denied the collections in `denied`. */
-function read(objects: readonly KubeObject[], denied: readonly string[] = []): Promise<Usage> {
+function read(
+  objects: readonly KubeObject[],
+  denied: readonly string[] = [],
+  servesGroup: () => Promise<boolean> = () => Promise.reject(forbidden),
+): Promise<Usage> {
   const api = {
+    servesGroup,
     list: async function* ({ kind, plural }: ResourceDescriptor) {
       await Promise.resolve();
-      if (denied.includes(plural)) throw new KubeError({ kind: "Forbidden", operation: "list" });
+      if (denied.includes(plural)) throw forbidden;
       yield { items: objects.filter((one) => one.kind === kind), resourceVersion: "1" };
     },
   };
@@ -187,6 +194,15 @@ describe("proofsOf", () => {
     expect(await problems([secret], ["pods"])).toEqual([
       "you may not list pods: they may use its target",
     ]);
+  });
+
+  test("a kind that the user may not list counts, unless the cluster does not serve it", async () => {
+    const denied = ["rollouts"];
+    expect((await read([], denied)).unseen).toEqual(denied);
+    expect((await read([], denied, () => Promise.resolve(true))).unseen).toEqual(denied);
+    expect((await read([], denied, () => Promise.resolve(false))).unseen).toEqual([]);
+    const failure = new KubeError({ kind: "Timeout", operation: "list APIs" });
+    await expect(read([], denied, () => Promise.reject(failure))).rejects.toThrow(failure);
   });
 
   test("a former target in use counts", async () => {

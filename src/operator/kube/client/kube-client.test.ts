@@ -76,6 +76,16 @@ test("each write is sent with the method, path and body that the API server expe
   });
 });
 
+test("an API group is served if the API server lists it", async () => {
+  const groups = [{ name: "apps" }, { name: "argoproj.io" }];
+  await using pair = await connectClient((_, response) =>
+    json(response, 200, { kind: "APIGroupList", groups }),
+  );
+  expect(await pair.client.servesGroup("argoproj.io", forever)).toBe(true);
+  expect(await pair.client.servesGroup("argoproj", forever)).toBe(false);
+  expect(pair.server.requests[0]?.path).toBe("/apis");
+});
+
 const account = { namespace: "a", name: "vaultsync" };
 const wanted = { audience: "https://vault.example.com", lifetimeSeconds: 600 };
 

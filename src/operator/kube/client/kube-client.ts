@@ -294,6 +294,16 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
     );
   }
 
+  /**
+   * Reports whether the API server serves an API group. Every user with a login may ask.
+   * @throws KubeError
+   */
+  async servesGroup(group: string, signal: AbortSignal): Promise<boolean> {
+    const list = await this.#send({ method: "GET", path: "/apis", operation: "list APIs", signal });
+    const groups = isObject(list) && Array.isArray(list["groups"]) ? list["groups"] : [];
+    return groups.some((one) => isObject(one) && one["name"] === group);
+  }
+
   async #object(resource: ResourceDescriptor, request: ApiRequest): Promise<KubeObject> {
     return decodeObject(resource, await this.#send(request), request.operation);
   }
