@@ -45,6 +45,12 @@ test("a resource that merges removes its last key, not the object, with its sour
   expect(decide(resource, [removed], merged("a")).plan).toEqual({ action: "write", entries: [] });
 });
 
+test("a resource that merges removes bytes of another entry when the one of its spec is gone", () => {
+  const gone: Resolution = { state: "missing", item, deletion: "due", isAbsent: true };
+  expect(decide(resource, [gone], merged("a")).plan).toEqual({ action: "write", entries: [] });
+  expect(decide(resource, [gone], merged()).plan.action).toBe("keep");
+});
+
 test("a resource that merges never creates the object", () => {
   expect(decide(resource, [found], { state: "absent" })).toEqual({
     plan: { action: "keep" },

@@ -279,9 +279,18 @@ function explainMissing(
     : problems;
 }
 
-/** Reports whether all sources are gone, whatever is known of the bytes of the target. */
-const isAllDropped = (resource: SyncResource, resolutions: readonly Resolution[]): boolean =>
-  !isMerged(resource) && resolutions.length > 0 && resolutions.every(isDropped);
+/**
+ * Reports whether all sources are gone, whatever is known of the bytes of the target. An object that
+ * has no merged keys loses nothing.
+ */
+const isAllDropped = (
+  resource: SyncResource,
+  resolutions: readonly Resolution[],
+  target: TargetState,
+): boolean =>
+  (!isMerged(resource) || syncedOf(target).size > 0) &&
+  resolutions.length > 0 &&
+  resolutions.every(isDropped);
 
 /**
  * Decides for a target that would have no key, or not those that its type requires. It is removed
@@ -298,7 +307,7 @@ function decideWithout(
   const isRemoved =
     dropped.length > 0
       ? outweighsOthers(resource, resolutions, dropped)
-      : isAllDropped(resource, resolutions);
+      : isAllDropped(resource, resolutions, target);
   const removed = isOwn(target) && isRemoved ? target : undefined;
   const isAbsent = !isMerged(resource) && (target.state === "absent" || removed !== undefined);
   const readyCondition = explainMissing(
