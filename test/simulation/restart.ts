@@ -24,6 +24,7 @@ export async function checkRestart(world: World, rules: WriteRules): Promise<voi
   const isDelayed = hasDelayedVersions(world);
   const isUncertain = world.isTampered || hasAmbiguousNames(world);
   const forgotten = forgottenHolds(world);
+  const isResumed = hasStuckRemovals(world);
   world.replicas.crashAll();
   world.replicas.startAll();
   await converge(world, rules);
@@ -33,7 +34,7 @@ export async function checkRestart(world: World, rules: WriteRules): Promise<voi
     if (isDeepStrictEqual(before.get(name), state) || isFoundConflict(state)) continue;
     const [was, is] = [before.get(name), state].map((each) => JSON.stringify(each));
     if (isUncertain && withoutNumber(was) === withoutNumber(is)) continue;
-    if (forgotten.has(name) && withoutHold(was) === withoutHold(is)) continue;
+    if ((isResumed || forgotten.has(name)) && withoutHold(was) === withoutHold(is)) continue;
     throw new Violation("I14", `a restart changed ${name} from ${was} to ${is}`);
   }
 }
@@ -77,6 +78,7 @@ interface ItemStatus {
   readonly version?: number;
   readonly latest?: number;
   readonly deleteAt?: string;
+  readonly otherVault?: boolean;
 }
 
 /** Reports whether a target has bytes of a source that is gone, and that its policy removes. */
@@ -87,8 +89,8 @@ function hasHeldBytes({ clock }: World, { spec, status = {} }: KubeObject): bool
     itemsOf(spec as Spec).flatMap(({ id, absence }) => (absence === "optional" ? [] : [id])),
   );
   return items.some(
-    ({ secretKey, key = "", version, latest, deleteAt = "" }) =>
-      version !== undefined &&
+    ({ secretKey, key = "", version, latest, deleteAt = "", otherVault = false }) =>
+      (version !== undefined || otherVault) &&
       latest === undefined &&
       (whenMissing === "Delete" ||
         !kept.has(secretKey ?? key) ||
@@ -115,6 +117,16 @@ function forgottenHolds(world: World): ReadonlySet<string> {
   return new Set(groups.flatMap(({ connection, users }) => [connection, ...users]).map(nameOf));
 }
 
+/**
+ * Reports whether the bytes of a removed source are still in a target, because another source keeps
+ * the target unchanged. The next process takes that for a removal that its predecessor could not
+ * finish. With all else that is missing, it may hold.
+ */
+const hasStuckRemovals = (world: World): boolean =>
+  [vaultSecretKind, vaultFileKind]
+    .flatMap((kind) => world.server.all(kind))
+    .some((object) => hasHeldBytes(world, object));
+
 /** Reports whether a resource has no target because removals are held. */
 const isUncreated = (object: KubeObject): boolean =>
   conditionOf(object, "Ready")?.message.includes("is not created without it, because") === true;
@@ -126,6 +138,10 @@ const nameOf = ({ kind, metadata: { namespace, name } }: KubeObject): string =>
 const withoutHold = (state = ""): string =>
   state
     .replaceAll(/,\{"type":"RemovalsHeld"[^}]*\}/gu, "")
+    .replaceAll(
+      /[^;"]+ is not in the list of [^;"]+; its key is kept, because too many[^";]*(; )?/gu,
+      "",
+    )
     .replaceAll(/the \w+ \S+ is not created without it, because too many names[^";]*/gu, "")
     .replaceAll("its key is removed (whenMissing: Delete)", "");
 
