@@ -16,7 +16,7 @@ const login = "generate_access_token";
 const exchange = "exchange_identity_token";
 const explain = (error: Error, changes: Partial<ConnectionFacts> = {}): string =>
   explainFailure(error, { ...testFacts, ...changes }).replace(
-    "cannot log in to https://vault.example.com as ops@example.com: ",
+    /^cannot (log in to|use) https:\/\/vault\.example\.com as ops@example\.com: /u,
     "",
   );
 
@@ -110,6 +110,15 @@ describe("explainFailure says what is wrong and what to do", () => {
     ],
   ])("%s", (_, error, message) => {
     expect(explain(error)).toBe(message);
+  });
+
+  test("a URL that no request may use has one message, whatever the request", () => {
+    const operations = ["generate_access_token", "refresh_token", "list_no_dup"] as const;
+    const messages = operations.map((operation) =>
+      explainFailure(new RefusedError(operation, "host"), testFacts),
+    );
+    expect(new Set(messages).size).toBe(1);
+    expect(messages[0]).toMatch(/^cannot use https:\/\/vault\.example\.com as ops@example\.com: /u);
   });
 
   test.each<[string, AuthError, string]>([

@@ -315,8 +315,10 @@ export function explainToUser(
  */
 export function explainFailure(error: Error | undefined, facts: ConnectionFacts): string {
   const { field, cause, remedy } = connectionProblem(error, facts);
-  const tried = isVaultError(error)
-    ? attempt(error, facts)
-    : `cannot use ${facts.url} as ${facts.email}`;
+  // No request succeeds at a wrong URL: the next one would only change the message.
+  const tried =
+    isVaultError(error) && field !== "spec.url"
+      ? attempt(error, facts)
+      : `cannot use ${facts.url} as ${facts.email}`;
   return `${field === undefined ? tried : `${tried}: ${field}`}: ${cause}${remedy === "" ? "" : `; ${remedy}`}`;
 }
