@@ -1,14 +1,18 @@
 import { readdir, readFile } from "node:fs/promises";
+import { findPackageJSON } from "node:module";
 import { extname } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { FastifyInstance } from "fastify";
 import type { VaultContext } from "../context.ts";
 import { pageOf, servePage } from "./page.ts";
 import { pageHeaders } from "./page-headers.ts";
 import { codeOf } from "../../../lib/error-code.ts";
-import { packageRoot } from "../../../lib/package-version.ts";
 
-/** Output directory of `npm run build -- web`. */
-const builtDirectory = new URL("dist/web/", packageRoot);
+/** Output directory of `npm run build -- web`, for the sources and for the build alike. */
+const builtDirectory = new URL(
+  "dist/web/",
+  pathToFileURL(findPackageJSON(import.meta.url) ?? "package.json"),
+);
 /** Ending of the file next to an asset that the build has compressed. */
 const BROTLI = ".br";
 const NOT_BUILT =
