@@ -10,9 +10,14 @@ const menu: Menu = {
     description: "the licenses of what the image contains, in THIRD_PARTY_NOTICES",
     node: ["scripts/write-notices.ts"],
   },
+  executable: {
+    description: "the command line as one file with Node, in dist-executable",
+    node: ["scripts/build-executable.ts"],
+    isExtra: true,
+  },
 };
 
 process.exitCode =
   process.argv.length === 2
     ? await runAll(menu)
-    : await runNamed("npm run build [-- NAME]    (without NAME: all)", menu);
+    : await runNamed("npm run build [-- NAME]    (without NAME: all but executable)", menu);

@@ -9,6 +9,8 @@ export interface Program {
   readonly node: readonly string[];
   /** Variables in addition to the caller's; an undefined one is removed. */
   readonly environment?: NodeJS.ProcessEnv;
+  /** It runs only by its name. */
+  readonly isExtra?: true;
 }
 
 export type Menu = Readonly<Record<string, Program>>;
@@ -30,9 +32,9 @@ export async function runProgram(program: Program, args: readonly string[]): Pro
   return typeof code === "number" ? code : 1;
 }
 
-/** Runs all programs in their order until one fails, and returns its exit code, or 0. */
+/** Runs all programs but the extra ones in their order until one fails, and returns its exit code, or 0. */
 export async function runAll(menu: Menu): Promise<number> {
-  for (const program of Object.values(menu)) {
+  for (const program of Object.values(menu).filter(({ isExtra }) => isExtra !== true)) {
     const code = await runProgram(program, []);
     if (code !== 0) return code;
   }

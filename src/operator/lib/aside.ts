@@ -4,9 +4,10 @@ import {
   type MessagePort,
   receiveMessageOnPort,
   type ResourceLimits,
-  Worker,
+  type Worker,
   workerData,
 } from "node:worker_threads";
+import { startThread } from "./start-thread.ts";
 
 interface Task<I> {
   /** Name of the work. */
@@ -42,7 +43,7 @@ export function aside<I, R>(
     const task: Task<I> = { aside: name, input, port: port2 };
     const options = { workerData: task, transferList: [port2], resourceLimits, env: {} };
     try {
-      await ended(new Worker(new URL(url), options));
+      await ended(startThread(url, options));
       const message: { readonly result: R } | undefined = receiveMessageOnPort(port1)?.message;
       if (message === undefined) throw new Error(`the thread for a ${name} ended early`);
       return message.result;

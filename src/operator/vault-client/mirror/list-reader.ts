@@ -3,12 +3,13 @@ import {
   MessageChannel,
   type MessagePort,
   receiveMessageOnPort,
-  Worker,
+  type Worker,
   workerData,
 } from "node:worker_threads";
 import { yieldToEventLoop } from "../../../lib/clock.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 import { Slots } from "../../../lib/slots.ts";
+import { startThread } from "../../lib/start-thread.ts";
 import { ListTooLongError, UnexpectedResponse } from "../vault-error.ts";
 import type { TrackedList } from "./list-snapshot.ts";
 import { type EntryOf, type ListKind, type ListSource, readList } from "./read-list.ts";
@@ -75,7 +76,7 @@ async function inThread<K extends ListKind>(
   };
   try {
     await ended(
-      new Worker(new URL(import.meta.url), { workerData: { job }, transferList, resourceLimits }),
+      startThread(import.meta.url, { workerData: { job }, transferList, resourceLimits }),
     ).catch((error) => {
       if (codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") throw error;
       throw new ListTooLongError(
