@@ -16,6 +16,8 @@ Usage: npm run release -- [OPTIONS]
   --dry-run        change nothing: print what keeps the commit from being released, and what would be done
   --bump VERSION   write another version to every place and the section of the changelog, and do nothing else
   --image NAME     repository of the image in install.yaml (default: REGISTRY/vaultsync, a placeholder)
+  --executables D  folder of the executables of other platforms, packed by the workflow \`executables\`
+  --url URL        address of the files of this release, for krew.yaml (default: a placeholder)
   --output DIR     folder of the files (default: dist-release)
   --skip-checks    do not run npm run check
   --push           push the tag
@@ -28,6 +30,8 @@ const options = {
   "dry-run": { type: "boolean", default: false },
   bump: { type: "string" },
   image: { type: "string", default: "REGISTRY/vaultsync" },
+  executables: { type: "string" },
+  url: { type: "string", default: "https://HOST/vaultsync" },
   output: { type: "string", default: "dist-release" },
   "skip-checks": { type: "boolean", default: false },
   push: { type: "boolean", default: false },
@@ -79,8 +83,9 @@ async function release(
     print("checked      npm run check");
   }
   const output = resolve(root, values.output);
-  for (const line of await writeArtifacts({ root, version, image: values.image, output, progress }))
-    print(`file         ${line}`);
+  const { image, url, executables } = values;
+  const files = { root, version, image, url, executables, output, progress };
+  for (const line of await writeArtifacts(files)) print(`file         ${line}`);
   if (problems.length > 0) return 1;
   tag(version, isDryRun, values.push);
   return 0;

@@ -18,7 +18,9 @@ import { provide } from "../../test/lab/control-plane/binaries/provide.ts";
 import type { Progress } from "../../test/lab/control-plane/progress.ts";
 import { goTool } from "../../test/lab/tools/go-tool.ts";
 import { sbom } from "../supply/sbom.ts";
+import { pack } from "./archive.ts";
 import { command } from "./command.ts";
+import { krewManifest } from "./krew.ts";
 
 export interface ReleaseOptions {
   readonly root: string;
@@ -28,6 +30,10 @@ export interface ReleaseOptions {
   /** The folder of the files; it is emptied. */
   readonly output: string;
   readonly progress: Progress;
+  /** Folder of the archives of other platforms, as the workflow `executables` writes them. */
+  readonly executables: string | undefined;
+  /** Address under which the files of the release will be. */
+  readonly url: string;
 }
 
 /**
@@ -115,6 +121,24 @@ async function renderManifests(
 }
 
 /**
+ * Builds the executable of this platform, and packs it with its licenses. Writes the manifest by
+ * which krew installs it on all platforms whose executable is there.
+ */
+function packExecutable(
+  { version, output, executables, url, progress }: ReleaseOptions,
+  source: string,
+): void {
+  progress.note("Building the executable.");
+  command(process.execPath, ["scripts/build-executable.ts", "--archive"], source);
+  const folders = [join(source, "dist-executable"), executables].filter((one) => one !== undefined);
+  for (const folder of folders) {
+    for (const name of readdirSync(folder).filter((one) => one.endsWith(".tar.gz")))
+      copyFileSync(join(folder, name), join(output, name));
+  }
+  writeFileSync(join(output, "krew.yaml"), krewManifest({ version, folder: output, url }));
+}
+
+/**
  * Packs the chart. helm writes the current time into archives, tar does not. @throws Error unless
  * helm renders the archive
  */
@@ -125,18 +149,7 @@ async function packChart(
 ): Promise<void> {
   const archive = join(output, `vaultsync-chart-${version}.tgz`);
   cpSync(join(source, "deploy/chart"), join(scratch, "chart/vaultsync"), { recursive: true });
-  const reproducible = [
-    "--sort=name",
-    "--mtime=@0",
-    "--owner=0",
-    "--group=0",
-    "--numeric-owner",
-    "--mode=u=rwX,go=rX",
-    "--exclude=.helmignore",
-  ];
-  const tar = join(scratch, "chart.tar");
-  command("tar", ["--create", "--file", tar, ...reproducible, "vaultsync"], join(scratch, "chart"));
-  command("sh", ["-c", 'gzip --no-name --best < "$0" > "$1"', tar, archive], scratch);
+  pack(join(scratch, "chart"), ["vaultsync"], archive);
   command(await goTool("helm"), ["template", "release", archive, "--kube-version=1.30.0"], scratch);
 }
 
@@ -152,6 +165,7 @@ export async function writeArtifacts(options: ReleaseOptions): Promise<string[]>
     packProgram(options, source, scratch);
     await renderManifests(options, source);
     await packChart(options, source, scratch);
+    packExecutable(options, source);
     writeFileSync(
       join(output, `vaultsync-${version}.cdx.json`),
       `${JSON.stringify(sbom(source), undefined, 2)}\n`,

@@ -1,10 +1,13 @@
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { parse } from "yaml";
 import { TestDirectory } from "../../test/lab/test-directory.ts";
 import { changelogProblems, saysHowToUpgrade, withSection } from "./changelog.ts";
 import { incompatibleChanges } from "./crd-changes.ts";
+import { krewManifest } from "./krew.ts";
 import { setVersion, versionPlaces } from "./version-places.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -73,6 +76,34 @@ test("a release needs a dated section of the changelog, and nothing unreleased",
   );
   expect(saysHowToUpgrade(released, "0.2.0")).toBe(false);
   expect(saysHowToUpgrade(released.replace("### Added", "### Upgrade"), "0.2.0")).toBe(true);
+});
+
+test("krew.yaml has every executable of the version, by its digest", async () => {
+  const folder = directory.join("archives");
+  await mkdir(folder);
+  for (const platform of ["linux-x64", "darwin-arm64"])
+    await writeFile(join(folder, `vaultsync-0.2.0-${platform}.tar.gz`), platform);
+  for (const other of ["vaultsync-0.2.1-linux-x64.tar.gz", "vaultsync-0.2.0.tgz"])
+    await writeFile(join(folder, other), "");
+  const manifest = parse(krewManifest({ version: "0.2.0", folder, url: "https://h.example/v" }));
+  expect(manifest.spec.version).toBe("v0.2.0");
+  expect(manifest.spec.platforms).toEqual([
+    {
+      selector: { matchLabels: { os: "darwin", arch: "arm64" } },
+      uri: "https://h.example/v/vaultsync-0.2.0-darwin-arm64.tar.gz",
+      sha256: createHash("sha256").update("darwin-arm64").digest("hex"),
+      bin: "vaultsync",
+    },
+    {
+      selector: { matchLabels: { os: "linux", arch: "amd64" } },
+      uri: "https://h.example/v/vaultsync-0.2.0-linux-x64.tar.gz",
+      sha256: createHash("sha256").update("linux-x64").digest("hex"),
+      bin: "vaultsync",
+    },
+  ]);
+  expect(() => krewManifest({ version: "0.3.0", folder, url: "" })).toThrow(
+    "has no executable of version 0.3.0",
+  );
 });
 
 /** Returns a CRD whose spec has these properties. */
