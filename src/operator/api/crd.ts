@@ -84,6 +84,12 @@ const connectionColumns: Column[] = [
   messageColumn,
 ];
 
+/** Paths of a spec by which `kubectl get --field-selector` selects resources. */
+const ofConnection = ["connectionRef.name", "connectionRef.kind"];
+const syncSelectors = [...ofConnection, "target.name", "suspend"];
+const pushSelectors = [...ofConnection, "secret.name", "suspend"];
+const connectionSelectors = ["url", "email"];
+
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /**
@@ -123,6 +129,7 @@ interface Definition {
   readonly spec: z.ZodType;
   readonly status: z.ZodType;
   readonly columns: readonly Column[];
+  readonly selectors: readonly string[];
 }
 
 const definitions: readonly Definition[] = [
@@ -133,6 +140,7 @@ const definitions: readonly Definition[] = [
     spec: connectionSpec,
     status: connectionStatus,
     columns: connectionColumns,
+    selectors: connectionSelectors,
   },
   {
     kind: clusterVaultConnectionKind,
@@ -141,6 +149,7 @@ const definitions: readonly Definition[] = [
     spec: clusterConnectionSpec,
     status: connectionStatus,
     columns: connectionColumns,
+    selectors: connectionSelectors,
   },
   {
     kind: vaultSecretKind,
@@ -148,6 +157,7 @@ const definitions: readonly Definition[] = [
     spec: vaultSecretSpec,
     status: secretStatus,
     columns: syncColumns(),
+    selectors: syncSelectors,
   },
   {
     kind: vaultFileKind,
@@ -155,6 +165,7 @@ const definitions: readonly Definition[] = [
     spec: vaultFileSpec,
     status: fileStatus,
     columns: syncColumns(targetKindColumn),
+    selectors: syncSelectors,
   },
   {
     kind: vaultPushKind,
@@ -162,6 +173,7 @@ const definitions: readonly Definition[] = [
     spec: vaultPushSpec,
     status: pushStatus,
     columns: pushColumns,
+    selectors: pushSelectors,
   },
 ];
 
@@ -175,7 +187,8 @@ const KEPT = {
   "kustomize.toolkit.fluxcd.io/prune": "disabled",
 };
 
-function customResourceDefinition({ kind, description, spec, status, columns }: Definition) {
+function customResourceDefinition(definition: Definition) {
+  const { kind, description, spec, status, columns, selectors } = definition;
   const { plural, singular, shortName } = kind;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -199,6 +212,7 @@ function customResourceDefinition({ kind, description, spec, status, columns }: 
           storage: true,
           subresources: { status: {} },
           additionalPrinterColumns: columns,
+          selectableFields: selectors.map((path) => ({ jsonPath: `.spec.${path}` })),
           schema: {
             openAPIV3Schema: {
               type: "object",
