@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { rewriteKey } from "../../src/operator/sync/rewrite-key.ts";
 import { runInProcess } from "../lab/real/processes/run-in-process.ts";
 import { VaultsyncProcess } from "../lab/real/processes/vaultsync-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
@@ -44,6 +45,8 @@ const header = [
   "  namespace: shop",
 ];
 const store = ["spec:", "  secretStoreRef: { name: vault, kind: SecretStore }"];
+/** What each character becomes that a key must not have. */
+const validKeys = [{ regexp: { source: "[^-._a-zA-Z0-9]", target: "_" } }];
 const entry = ["  data:", "    - secretKey: password", "      remoteRef: { key: shop-db"];
 
 test("an ExternalSecret with all that can be carried over", async () => {
@@ -93,7 +96,7 @@ test("an ExternalSecret with all that can be carried over", async () => {
         { secretKey: "password", remoteRef: { key: "shop-db" } },
       ],
       dataFrom: [
-        { extract: { key: "shop-config" } },
+        { extract: { key: "shop-config" }, rewrite: validKeys },
         {
           find: { name: { regexp: "^env/" }, metadata: { environment_type: "prod" } },
           rewrite: [{ regexp: { source: "^env/(.*)$", target: "$1" } }],
@@ -210,6 +213,18 @@ test.each([
     0,
     { spec: { dataFrom: [{ find: { name: { regexp } } }] } },
   ]);
+});
+
+test("keys without rules of their own become valid as by conversionStrategy Default", async () => {
+  const { object } = await convert(
+    ...header,
+    ...store,
+    "  dataFrom:",
+    "    - find: { name: { regexp: ^app/ }, conversionStrategy: Default }",
+  );
+  expect(object).toMatchObject({ spec: { dataFrom: [{ rewrite: validKeys }] } });
+  const rules = validKeys.map(({ regexp }) => regexp);
+  expect(rewriteKey(rules, "app/db user:1.a-b_c")).toBe("app_db_user_1.a-b_c");
 });
 
 test("a path next to a regular expression is incomplete, and does not find more than the path", async () => {

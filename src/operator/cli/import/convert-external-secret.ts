@@ -119,6 +119,12 @@ function rewriteOf(rule: FieldReader): object | undefined {
   return source === undefined ? undefined : { regexp: { source, target } };
 }
 
+/**
+ * The rule for keys without rules of their own: by conversionStrategy Default, each character that
+ * a key must not have becomes an underscore.
+ */
+const VALID_KEYS = { regexp: { source: "[^-._a-zA-Z0-9]", target: "_" } };
+
 /** Matches regular expressions that match every name. */
 const MATCHES_ALL = /^\^?\.[*+]\$?$/u;
 
@@ -144,7 +150,7 @@ function dataFromEntry(entry: FieldReader): object {
   const extract = entry.object("extract");
   const find = entry.object("find");
   const rules = entry.list("rewrite").map(rewriteOf);
-  const rewrite = rules.length === 0 ? undefined : rules.filter((rule) => rule !== undefined);
+  const rewrite = rules.length === 0 ? [VALID_KEYS] : rules.filter((rule) => rule !== undefined);
   const extracted = extract && defined({ key: extract.text("key"), version: versionOf(extract) });
   const found = find && defined({ name: nameRule(find), metadata: find.texts("tags") });
   for (const reader of [extract, find]) {
