@@ -191,7 +191,10 @@ function outcomeOf(
   const ready = { ready: true, content, isMerged } as const;
   if (!existing) return ready;
   // Without a key to write, an object that is handed over is not taken over.
-  if (Object.keys(content).length === 0) return isHandedOver(object, existing) ? "anything" : ready;
+  if (Object.keys(content).length === 0) {
+    if (isHandedOver(object, existing)) return "anything";
+    if (!isMerged) return ready;
+  }
   const now = contentOf(existing);
   if (isMerged) {
     const merged = mergedInto(existing);
