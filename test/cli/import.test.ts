@@ -45,7 +45,7 @@ const header = [
   "  namespace: shop",
 ];
 const store = ["spec:", "  secretStoreRef: { name: vault, kind: SecretStore }"];
-/** What each character becomes that a key must not have. */
+/** The rule by which characters that no key may have become underscores. */
 const validKeys = [{ regexp: { source: "[^-._a-zA-Z0-9]", target: "_" } }];
 const entry = ["  data:", "    - secretKey: password", "      remoteRef: { key: shop-db"];
 

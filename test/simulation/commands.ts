@@ -243,8 +243,7 @@ async function act(world: World, command: Command): Promise<void> {
     case "watch-lag":
       return world.lagWatches(command.ms);
     case "drop-watches":
-      for (const watch of server.watches()) watch.drop();
-      return;
+      return world.dropWatches();
     case "silence-watches":
       return world.silenceWatches();
     case "compact":

@@ -52,6 +52,8 @@ export { Violation } from "./violation.ts";
  * milliseconds.
  */
 const RECONNECT_MS = 300_000;
+/** Time in which every watch that ended is open again while nothing fails, in milliseconds. */
+const REOPEN_MS = 5_000;
 /** Time after which the operator has replaced a silent watch, in milliseconds. */
 export const SILENCE_MS = 660_000;
 
@@ -107,6 +109,7 @@ export class World {
   /** Number of requests to the vaults. */
   vaultRequests = 0;
   #silencedAt = -Infinity;
+  #droppedAt = -Infinity;
   #laggedAt = -Infinity;
   readonly #controllers: ClusterControllers;
 
@@ -122,7 +125,7 @@ export class World {
       run: (...process) => runReplica(this, ...process),
       onLoop: (user) =>
         this.violations.push(new Violation("I10", `${user} starts timers in a loop`)),
-      onCrash: (user) => this.#dropWatches(user),
+      onCrash: (user) => this.dropWatches(user),
     });
     this.rights = new Rights(this.replicas, this.clock, (message) =>
       this.violations.push(new Violation("I8", message)),
@@ -157,8 +160,16 @@ export class World {
     addIdentity(this, name);
   }
 
-  #dropWatches(user: string): void {
-    for (const watch of this.server.watches()) if (watch.client === user) watch.drop();
+  /** Ends all watches, or all of one replica. */
+  dropWatches(user?: string): void {
+    for (const watch of this.server.watches())
+      if (user === undefined || watch.client === user) watch.drop();
+    this.#droppedAt = this.clock.monotonic();
+  }
+
+  /** Reports whether one watch may not be open again, while another one is. */
+  get mayLackWatches(): boolean {
+    return this.clock.monotonic() - this.#droppedAt < REOPEN_MS;
   }
 
   /** The VaultSecrets and VaultFiles. */

@@ -55,8 +55,8 @@ const TWO_LEADERS_MS = 60_000;
 
 /**
  * Checks that a key with bytes of the present spec does not get bytes of a former one again,
- * whichever replica works on which of the two connections (I2). While watches lag, a replica may
- * not know the present spec; after a user deleted the Lease, two replicas write.
+ * whichever replica works on which of the two connections (I2). While watches lag or are opened
+ * again, a replica may not know the present spec; after a user deleted the Lease, two replicas write.
  */
 export function checkMove({
   world,
@@ -69,7 +69,12 @@ export function checkMove({
   is,
   writtenAt,
 }: TargetWrite): void {
-  if (world.mayLag || world.replicas.suspendedAt(user, RESUMED_MS) !== undefined) return;
+  if (
+    world.mayLag ||
+    world.mayLackWatches ||
+    world.replicas.suspendedAt(user, RESUMED_MS) !== undefined
+  )
+    return;
   if (world.clock.monotonic() - world.leaseDeletedAt < TWO_LEADERS_MS) return;
   const now = current(world, namespace, owner);
   // Bytes that were written before are of an earlier spec, even if the present one requests them too.
