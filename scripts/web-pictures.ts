@@ -29,6 +29,13 @@ const secret = `/secrets/${encodeURIComponent(owner)}/${encodeURIComponent("prod
 const pictures: readonly Picture[] = [
   { name: "web-secrets", route: "/secrets", width: 1280, height: 860, shows: "1 to 15 of 15" },
   {
+    name: "web-environments",
+    route: "/secrets?compared=yes",
+    width: 1280,
+    height: 640,
+    shows: "1 to 7 of 7",
+  },
+  {
     name: "web-secret",
     route: secret,
     width: 1280,

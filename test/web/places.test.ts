@@ -30,7 +30,7 @@ describe("folders of the list", () => {
     const folders = page.getByRole("navigation", { name: "Folders" });
     await expect
       .poll(() => folders.getByRole("link").allTextContents())
-      .toEqual(["prod3", "staging1"]);
+      .toEqual(["prod3", "staging1", "Compare environments"]);
     await folders.getByRole("link", { name: "prod" }).click();
     await expect.poll(() => folders.getByRole("link").allTextContents()).toEqual(["checkout2"]);
     await folders.getByRole("link", { name: "checkout" }).click();

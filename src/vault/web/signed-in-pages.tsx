@@ -51,7 +51,7 @@ function Page({ route }: { readonly route: Route }): VNode {
     case "secrets":
       return <SecretsPage query={route.query ?? ""} />;
     case "new-secret":
-      return <NewSecretPage />;
+      return <NewSecretPage query={route.query ?? ""} />;
     case "secret":
       return <SecretPage owner={route.owner} name={route.name} />;
     case "files":

@@ -8,7 +8,6 @@ export type Route =
         | "login"
         | "sign-up"
         | "forgot-password"
-        | "new-secret"
         | "teams"
         | "api-token"
         | "connect"
@@ -16,18 +15,20 @@ export type Route =
         | "trash"
         | "unknown";
     }
-  /** `query` is the state of the list: search, filters, order and page, as in a URL. */
-  | { readonly page: "secrets" | "files"; readonly query?: string }
+  /**
+   * `query` is the state of the list: search, filters, order and page, as in a URL. Of a new secret
+   * it is the name and the environment to start with.
+   */
+  | { readonly page: "secrets" | "files" | "new-secret"; readonly query?: string }
   | { readonly page: "set-password"; readonly token: string }
   | { readonly page: "secret"; readonly owner: string; readonly name: string };
 
-const lists = ["secrets", "files"] as const;
+const lists = ["secrets", "files", "new-secret"] as const;
 
 const plainPages = [
   "login",
   "sign-up",
   "forgot-password",
-  "new-secret",
   "teams",
   "api-token",
   "connect",

@@ -11,6 +11,9 @@ export type Order = (typeof orders)[number];
 /** Selects secrets that have expired, or expire in 14 days; an empty one passes everything. */
 export type Expiry = (typeof expiries)[number];
 
+/** Maximum number of rows on a page: a list of ten thousand renders as fast as one of fifty. */
+export const PAGE_SIZE = 50;
+
 /** Time in ms before its expiry from which a version expires soon. */
 const SOON_MS = 14 * 86_400_000;
 
@@ -31,6 +34,10 @@ export interface ListView {
   readonly order: Order;
   /** Shows the order from its end. */
   readonly reversed: boolean;
+  /** Shows the environments in the folder next to each other. */
+  readonly compared: boolean;
+  /** Shows only the compared names that an environment lacks. */
+  readonly gaps: boolean;
   readonly page: number;
 }
 
@@ -42,6 +49,8 @@ export const firstView: ListView = {
   expiry: "",
   order: "name",
   reversed: false,
+  compared: false,
+  gaps: false,
   page: 0,
 };
 
@@ -79,17 +88,19 @@ function environmentOf(secret: SecretRecord): string {
 /** Maximum number of texts, and of folders, to choose from: other users name received secrets. */
 const MAX_CHOICES = 200;
 
-/** Returns the most frequent texts, in order. */
-function choicesOf(texts: Iterable<string>): string[] {
+/** Returns the texts of the metadata of this name, the most frequent ones first. */
+export function frequentMetadata(secrets: readonly SecretRecord[], name: string): string[] {
   const counts = new Map<string, number>();
-  for (const text of texts) if (text !== "") counts.set(text, (counts.get(text) ?? 0) + 1);
-  const frequent = [...counts].sort(([, left], [, right]) => right - left).slice(0, MAX_CHOICES);
-  return frequent.map(([text]) => text).sort(compareText);
+  for (const secret of secrets) {
+    const text = metadataOf(secret, name);
+    if (text !== "") counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  return [...counts].sort(([, left], [, right]) => right - left).map(([text]) => text);
 }
 
 /** Returns the most frequent texts of the metadata of this name, in order. */
 export function metadataChoices(secrets: readonly SecretRecord[], name: string): string[] {
-  return choicesOf(secrets.map((secret) => metadataOf(secret, name)));
+  return frequentMetadata(secrets, name).slice(0, MAX_CHOICES).sort(compareText);
 }
 
 /** A folder in a folder. */
@@ -190,6 +201,8 @@ export function parseView(query: string): ListView {
     expiry: expiries.find((expiry) => expiry === given.get("expiry")) ?? firstView.expiry,
     order: orders.find((order) => order === given.get("order")) ?? firstView.order,
     reversed: given.get("reversed") === "yes",
+    compared: given.get("compared") === "yes",
+    gaps: given.get("gaps") === "yes",
     page: pageOf(given),
   };
 }
@@ -200,13 +213,28 @@ export function placeIn(query: string): { readonly prefix: string; readonly envi
   return { prefix: folder === "" ? "" : `${folder}/`, environment };
 }
 
+/** Returns the query of a new secret that starts with this name and environment. */
+export function wantedQuery(name: string, environment: string): string {
+  return queryOf({ name, environment });
+}
+
+/** Returns the place in the query of a new secret, unless the query names none. */
+export function wantedIn(query: string): ReturnType<typeof placeIn> | undefined {
+  const given = new URLSearchParams(query);
+  const prefix = given.get("name") ?? "";
+  return prefix === "" ? undefined : { prefix, environment: given.get("environment") ?? "" };
+}
+
 /** Formats a view for the address, without what equals the first view. */
-export function viewQuery({ kind, order, reversed, page, ...texts }: ListView): string {
+export function viewQuery(view: ListView): string {
+  const { kind, order, reversed, compared, gaps, page, ...texts } = view;
   return queryOf({
     ...texts,
     kind: kind === firstView.kind ? "" : kind,
     order: order === firstView.order ? "" : order,
     reversed: reversed ? "yes" : "",
+    compared: compared ? "yes" : "",
+    gaps: gaps ? "yes" : "",
     page: page === 0 ? "" : String(page + 1),
   });
 }

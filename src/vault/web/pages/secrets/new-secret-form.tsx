@@ -14,7 +14,7 @@ import { createSecret, type NewSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { shortened } from "../../text/visible-text.ts";
 import { CustomMetadata } from "./custom-metadata.tsx";
-import { metadataChoices, placeIn } from "./list-view.ts";
+import { metadataChoices, placeIn, wantedIn } from "./list-view.ts";
 import { AttributeFields, DescriptionField, ExpiryField } from "./metadata-fields.tsx";
 import { defaultMetadata, readMetadata } from "./read-metadata.ts";
 import { readSecretName } from "./secret-name.ts";
@@ -83,18 +83,18 @@ function readSecret(form: HTMLFormElement, input: ValueInput): NewSecret {
 
 /** Place in which a new secret starts: its folder and its environment. */
 interface Place {
-  /** Start of the name, up to a slash; may be empty. */
+  /** Start of the name, up to a slash, or the whole name; may be empty. */
   readonly prefix: string;
   readonly metadata: Metadata;
   /** Takes the environment that the name starts with: `prod` of `prod/shop`. */
   readonly onName: (name: string) => void;
 }
 
-/** Returns the place that the list showed last. */
-function usePlace(draft: Draft | undefined): Place {
+/** Returns the place in the query, or the one that the list showed last. */
+function usePlace(query: string, draft: Draft | undefined): Place {
   const secrets = useKnownSecrets();
   const { listQuery } = useSecrets();
-  const [{ prefix, environment }] = useState(() => placeIn(listQuery.current));
+  const [{ prefix, environment }] = useState(() => wantedIn(query) ?? placeIn(listQuery.current));
   const [named, setNamed] = useState<string | undefined>(undefined);
   const chosen = named ?? environment;
   const metadata = useMemo(() => {
@@ -152,15 +152,18 @@ function useCreation(): (secret: NewSecret) => Promise<void> {
   };
 }
 
-/** Creates a secret of a name that is not in use. */
-export function NewSecretForm(): VNode {
+/**
+ * Creates a secret of a name that is not in use. `query` has the name and the environment to start
+ * with, or is empty.
+ */
+export function NewSecretForm({ query }: { readonly query: string }): VNode {
   const { email } = useClient();
   const create = useCreation();
   const finish = useFinish();
   const toast = useToast();
   const { list, listQuery } = useSecrets();
   const draft = useDraft();
-  const place = usePlace(draft);
+  const place = usePlace(query, draft);
   const action = useAction();
   const input = useValueInput(
     false,
@@ -201,7 +204,7 @@ export function NewSecretForm(): VNode {
         label="Name"
         name="key_name"
         required
-        initialFocus
+        initialFocus={query === ""}
         defaultValue={place.prefix}
         onInput={place.onName}
         autocomplete="off"
@@ -215,7 +218,13 @@ export function NewSecretForm(): VNode {
           ),
         })}
       />
-      <ValueField label="Value" hint={VALUE_HINT} input={input} failure={failure} />
+      <ValueField
+        label="Value"
+        hint={VALUE_HINT}
+        input={input}
+        failure={failure}
+        autofocus={query !== ""}
+      />
       <DescriptionField {...metadata} />
       <ExpiryField {...metadata} />
       <AttributeFields {...metadata} />

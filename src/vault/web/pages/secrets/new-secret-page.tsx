@@ -6,8 +6,8 @@ import { NewSecretForm } from "./new-secret-form.tsx";
 
 const loadImportForm = async () => (await import("./import-form.tsx")).ImportForm;
 
-/** Creates one secret, or several from an `.env` file. */
-export function NewSecretPage(): VNode {
+/** Creates one secret, or several from an `.env` file. `query` is what the one starts with. */
+export function NewSecretPage({ query }: { readonly query: string }): VNode {
   const [several, setSeveral] = useState(false);
   return (
     <>
@@ -17,7 +17,7 @@ export function NewSecretPage(): VNode {
         </button>
       </PageHeading>
       <div class="card narrow" hidden={several}>
-        <NewSecretForm />
+        <NewSecretForm query={query} />
       </div>
       {several && (
         <div class="card narrow">

@@ -8,8 +8,8 @@ import { firstView, pathsTo, viewQuery, type Folder, type ListView } from "./lis
 /** Folders shown before the user asks for the remaining ones. */
 const FEW = 12;
 
-function hrefOfFolder(view: ListView, folder: string): string {
-  return hrefOf({ page: "secrets", query: viewQuery({ ...view, folder, page: 0 }) });
+function hrefOfView(view: ListView): string {
+  return hrefOf({ page: "secrets", query: viewQuery(view) });
 }
 
 interface BreadcrumbProps {
@@ -34,7 +34,7 @@ export function Breadcrumb({ folder, view = firstView, query = "" }: BreadcrumbP
         </li>
         {pathsTo(folder).map((path) => (
           <li key={path}>
-            <a href={hrefOfFolder(view, path)}>
+            <a href={hrefOfView({ ...view, folder: path, page: 0 })}>
               <NameText name={path.slice(path.lastIndexOf("/") + 1)} />
             </a>
           </li>
@@ -47,19 +47,21 @@ export function Breadcrumb({ folder, view = firstView, query = "" }: BreadcrumbP
 interface FoldersProps {
   readonly folders: readonly Folder[];
   readonly view: ListView;
+  /** Some of them are environments: links to their comparison. */
+  readonly comparable: boolean;
 }
 
 /** The folders in the shown one, with the number of secrets. */
-export function Folders({ folders, view }: FoldersProps): VNode | null {
+export function Folders({ folders, view, comparable }: FoldersProps): VNode | null {
   const [all, setAll] = useState(false);
-  if (folders.length === 0) return null;
+  if (folders.length === 0 && !comparable) return null;
   const shown = all ? folders : folders.slice(0, FEW);
   return (
     <nav class="folders" aria-label="Folders">
       <ul>
         {shown.map(({ name, path, count }) => (
           <li key={path}>
-            <a href={hrefOfFolder(view, path)} title={path}>
+            <a href={hrefOfView({ ...view, folder: path, page: 0 })} title={path}>
               <NameText name={name} />
               <span class="quiet">{count}</span>
             </a>
@@ -70,6 +72,13 @@ export function Folders({ folders, view }: FoldersProps): VNode | null {
             <button class="link-button" type="button" onClick={() => setAll(true)}>
               All {folders.length} folders
             </button>
+          </li>
+        )}
+        {comparable && (
+          <li>
+            <a class="compare" href={hrefOfView({ ...view, compared: true, page: 0 })}>
+              Compare environments
+            </a>
           </li>
         )}
       </ul>

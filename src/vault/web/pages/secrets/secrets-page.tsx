@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Empty } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { Lazy } from "../../parts/lazy.tsx";
 import { LoadedView } from "../../parts/loaded-view.tsx";
 import { TrashLink } from "../deletion/trash-link.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
@@ -12,6 +13,7 @@ import { useReturn } from "../../parts/use-return.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { writeQuery } from "../../routing/use-route.ts";
 import { useClient } from "../../session/client-context.ts";
+import { environmentsIn } from "./environments.ts";
 import { ListToolbar, OrderField } from "./list-toolbar.tsx";
 import {
   foldersIn,
@@ -19,6 +21,7 @@ import {
   selectSecrets,
   type ListView,
   type Order,
+  PAGE_SIZE,
   parseView,
   viewQuery,
 } from "./list-view.ts";
@@ -30,9 +33,6 @@ import { SelectionBar } from "./selection-bar.tsx";
 import { useSelection, secretId, type Selection } from "./use-selection.ts";
 import { DataTable, type Column } from "../../parts/data-table.tsx";
 import { SecretRow } from "./secret-row.tsx";
-
-/** Maximum number of table rows: a list of ten thousand renders as fast as one of fifty. */
-const PAGE_SIZE = 50;
 
 /** The columns; those with an order sort the list. */
 const columns: readonly (Column & { readonly order?: Order; readonly newestFirst?: true })[] = [
@@ -110,35 +110,28 @@ function show(view: ListView, push = false): void {
   writeQuery({ page: "secrets", query: viewQuery(view) }, push);
 }
 
-interface SecretListProps {
+interface ListPagesProps {
   readonly secrets: readonly SecretRecord[];
+  readonly matching: readonly SecretRecord[];
   readonly view: ListView;
 }
 
-function SecretList({ secrets, view }: SecretListProps): VNode {
+/** The matching secrets, page by page. */
+function ListPages({ secrets, matching, view }: ListPagesProps): VNode {
   const { email } = useClient();
   const { list } = useSecrets();
-  const environments = useMemo(() => metadataChoices(secrets, "environment_type"), [secrets]);
-  const matching = useMemo(
-    () => selectSecrets(secrets, view, email, browserClock.now()),
-    [secrets, view, email],
-  );
   const [looked, setLooked] = useState(0);
   const fresh = useMemo(() => newShares(email, secrets), [email, secrets, looked]);
   const see = (): void => {
     markSeen(email, secrets, secrets);
     setLooked(looked + 1);
   };
-  const folders = useMemo(() => foldersIn(matching, view.folder), [matching, view.folder]);
   const selection = useSelection(secrets);
   const page = Math.min(view.page, Math.floor(Math.max(0, matching.length - 1) / PAGE_SIZE));
   const listRef = useListScroll(page);
   const shown = matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
   return (
     <>
-      {view.folder !== "" && <Breadcrumb folder={view.folder} view={view} />}
-      <ListToolbar view={view} environments={environments} onView={show} />
-      <Folders key={view.folder} folders={folders} view={view} />
       {fresh.size > 0 && (
         <p class="fresh">
           <span class="badge own">{fresh.size} new</span> shared with you
@@ -147,7 +140,7 @@ function SecretList({ secrets, view }: SecretListProps): VNode {
           </button>
         </p>
       )}
-      {matching.length > 0 ? (
+      {matching.length > 0 && (
         <section ref={listRef} class="list" tabIndex={-1} aria-label="List of secrets">
           <SelectionBar
             page={shown}
@@ -159,14 +152,6 @@ function SecretList({ secrets, view }: SecretListProps): VNode {
           </SelectionBar>
           <SecretsTable secrets={shown} selection={selection} view={view} fresh={fresh} />
         </section>
-      ) : (
-        <Empty icon="search" title="No matches">
-          <p>
-            No secret matches this search and these filters. The search covers names, owners and
-            metadata.
-          </p>
-          <a href={hrefOf({ page: "secrets" })}>Show all secrets</a>
-        </Empty>
       )}
       <Pager
         page={page}
@@ -174,6 +159,52 @@ function SecretList({ secrets, view }: SecretListProps): VNode {
         total={matching.length}
         onPage={(next) => show({ ...view, page: next }, true)}
       />
+    </>
+  );
+}
+
+function NoMatches(): VNode {
+  return (
+    <Empty icon="search" title="No matches">
+      <p>
+        No secret matches this search and these filters. The search covers names, owners and
+        metadata.
+      </p>
+      <a href={hrefOf({ page: "secrets" })}>Show all secrets</a>
+    </Empty>
+  );
+}
+
+const loadMatrix = async () => (await import("./matrix.tsx")).Matrix;
+
+interface SecretListProps {
+  readonly secrets: readonly SecretRecord[];
+  readonly view: ListView;
+}
+
+function SecretList({ secrets, view }: SecretListProps): VNode {
+  const { email } = useClient();
+  const { folder } = view;
+  const choices = useMemo(() => metadataChoices(secrets, "environment_type"), [secrets]);
+  const environments = useMemo(() => environmentsIn(secrets, folder), [secrets, folder]);
+  const matching = useMemo(
+    () => selectSecrets(secrets, view, email, browserClock.now()),
+    [secrets, view, email],
+  );
+  const folders = useMemo(() => foldersIn(matching, folder), [matching, folder]);
+  const comparable = environments.length > 0;
+  const compared = comparable && view.compared;
+  return (
+    <>
+      {folder !== "" && <Breadcrumb folder={folder} view={view} />}
+      <ListToolbar view={view} environments={choices} onView={show} />
+      {!compared && <Folders key={folder} folders={folders} view={view} comparable={comparable} />}
+      {matching.length === 0 && <NoMatches />}
+      {compared ? (
+        <Lazy load={loadMatrix} props={{ secrets, matching, environments, view, onView: show }} />
+      ) : (
+        <ListPages secrets={secrets} matching={matching} view={view} />
+      )}
     </>
   );
 }
