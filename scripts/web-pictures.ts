@@ -1,6 +1,11 @@
 import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
-import { chromium as playwright, type Browser, type Page } from "playwright-core";
+import {
+  chromium as playwright,
+  type Browser,
+  type BrowserContext,
+  type Page,
+} from "playwright-core";
 import type { TestVault } from "../test/lab/vault/test-vault.ts";
 import { z } from "zod";
 import { CSRF_HEADER } from "../src/protocol/headers.ts";
@@ -42,6 +47,18 @@ const pictures: readonly Picture[] = [
     height: 860,
     shows: "robin@example.com",
     colorScheme: "dark",
+  },
+  {
+    name: "web-sharing",
+    route: secret,
+    width: 1280,
+    height: 960,
+    shows: "robin@example.com",
+    prepare: async (page) => {
+      const field = page.getByLabel("User or team", { exact: true });
+      await field.focus();
+      await page.keyboard.type("mika@example.com,mira@exmaple.com,");
+    },
   },
   {
     name: "web-files",
@@ -93,7 +110,6 @@ const pictures: readonly Picture[] = [
     },
   },
   { name: "web-phone", route: "/secrets", width: 360, height: 720, shows: "15 secrets" },
-  // The last one: a page with typed text asks before it is left.
   {
     name: "web-new-secret",
     route: "/new-secret",
@@ -114,8 +130,8 @@ const tokens = [
   { name: "backup script", expiration_hours: 24 * 30 },
 ];
 
-/** Logs the owner of the example in, and returns the page of the pictures. */
-async function openPage(browser: Browser, vault: TestVault): Promise<Page> {
+/** Logs the owner of the example in, and returns the browser profile of the pictures. */
+async function logIn(browser: Browser, vault: TestVault): Promise<BrowserContext> {
   const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce" });
   const data = { email: owner, password: vault.passwords.get(owner) };
   const response = await context.request.post(`${vault.url}/app/log_in`, { data });
@@ -131,19 +147,21 @@ async function openPage(browser: Browser, vault: TestVault): Promise<Page> {
     });
     if (!issued.ok()) throw new Error(`no token: ${issued.status()}`);
   }
-  return context.newPage();
+  return context;
 }
 
-async function take(page: Page, url: string, picture: Picture): Promise<void> {
+async function take(context: BrowserContext, url: string, picture: Picture): Promise<void> {
+  // A page for each: one with typed text asks before it is left.
+  const page = await context.newPage();
   const { name, route, width, height, colorScheme = "light", shows, prepare } = picture;
   await page.setViewportSize({ width, height });
   await page.emulateMedia({ colorScheme });
   await page.goto(`${url}/#${route}`);
-  await page.reload();
   await page.getByText(shows).first().waitFor();
   await prepare?.(page);
   await page.waitForLoadState("networkidle");
   await page.screenshot({ path: join(directory, `${name}.png`) });
+  await page.close();
 }
 
 /** Renews the pictures of the web application in `docs/images`, from an example vault. */
@@ -155,8 +173,8 @@ async function renewPictures(): Promise<void> {
     executablePath: await chromium.executablePath(),
   });
   try {
-    const page = await openPage(browser, vault);
-    for (const picture of pictures) await take(page, vault.url, picture);
+    const context = await logIn(browser, vault);
+    for (const picture of pictures) await take(context, vault.url, picture);
   } finally {
     await browser.close();
   }

@@ -77,7 +77,7 @@ describe("work on many secrets", () => {
     const requests = await holdRequests(page, "share");
     await page.getByRole("button", { name: "Share", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Share 120 secrets" });
-    const recipient = dialog.getByLabel("User or team");
+    const recipient = dialog.getByLabel("User or team", { exact: true });
     await recipient.fill(bob);
     await dialog.getByRole("button", { name: "Share", exact: true }).click();
     await requests.first();

@@ -209,7 +209,7 @@ describe("selected secrets", () => {
     await page.getByRole("button", { name: "Share", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Share 2 secrets" });
     await dialog.getByText("1 selected secret has another owner").waitFor();
-    await dialog.getByLabel("User or team").fill("zoe@example.com");
+    await dialog.getByLabel("User or team", { exact: true }).fill("zoe@example.com");
     await dialog.getByRole("button", { name: "Share", exact: true }).click();
     const question = page.getByRole("dialog", { name: "Invite this user?" });
     await question.getByRole("listitem").getByText("zoe@example.com").waitFor();

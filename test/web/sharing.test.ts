@@ -33,7 +33,7 @@ describe("sharing section", () => {
     await go(secretRoute(ann, "shop-db"));
     await page.getByText("Only you have access.").waitFor();
     const [to, share] = [
-      page.getByLabel("User or team"),
+      page.getByLabel("User or team", { exact: true }),
       page.getByRole("button", { name: "Share", exact: true }),
     ];
     const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
@@ -76,7 +76,7 @@ describe("sharing section", () => {
     await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
-    const recipients = page.getByLabel("User or team");
+    const recipients = page.getByLabel("User or team", { exact: true });
     const share = page.getByRole("button", { name: "Share", exact: true });
     const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
     const dialog = page.getByRole("dialog");
@@ -113,14 +113,14 @@ describe("sharing section", () => {
     await users.ann.call("team_create", { group_id: "mine", members: [bob] });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
-    const recipients = page.getByLabel("User or team");
+    const recipients = page.getByLabel("User or team", { exact: true });
     const offered = page.locator("datalist option");
     const share = page.getByRole("button", { name: "Share", exact: true });
     const shares = async () =>
       (await users.ann.call("share_list", { key_name: "shop-db" })).json().shares;
     await expect
       .poll(() => offered.evaluateAll((all) => all.map((one) => one.getAttribute("value"))))
-      .toEqual(["mine"]);
+      .toEqual(["mine", bob]);
     await recipients.fill("platform");
     const box = page.getByLabel("I know this team.");
     await page.getByText(`${bob} can add members, who then have access, too.`).waitFor();
@@ -134,7 +134,7 @@ describe("sharing section", () => {
     expect(await shares()).toMatchObject([{ to: "platform" }]);
     await expect
       .poll(() => offered.evaluateAll((all) => all.map((one) => one.getAttribute("value"))))
-      .toEqual(["mine", "platform"]);
+      .toEqual(["mine", "platform", bob]);
     await recipients.fill("platform");
     await page.getByText("a team of bob@example.com").waitFor();
     expect(await box.count()).toBe(0);
@@ -149,17 +149,17 @@ describe("sharing section", () => {
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
     const dialog = page.getByRole("dialog");
-    await page.getByLabel("User or team").fill("testers");
+    await page.getByLabel("User or team", { exact: true }).fill("testers");
     await page.getByRole("button", { name: "Share", exact: true }).click();
     await dialog.getByRole("listitem").getByText(typo).waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Cancel" }).click();
-    await page.getByLabel("User or team").fill(typo);
+    await page.getByLabel("User or team", { exact: true }).fill(typo);
     await page.getByRole("button", { name: "Share", exact: true }).click();
     await dialog.getByRole("listitem").getByText(typo).waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     expect((await users.ann.call("share_list", { key_name: "shop-db" })).json().shares).toEqual([]);
-    await page.getByLabel("User or team").fill("testers");
+    await page.getByLabel("User or team", { exact: true }).fill("testers");
     await page.getByRole("button", { name: "Share", exact: true }).click();
     await dialog.getByRole("button", { name: "Invite and share" }).click();
     await page.getByText("Shared with testers.").waitFor();
@@ -192,7 +192,7 @@ describe("sharing section", () => {
         : route.continue(),
     );
     await go(secretRoute(ann, "shop-db"));
-    await page.getByLabel("User or team").fill(bob);
+    await page.getByLabel("User or team", { exact: true }).fill(bob);
     await page.getByRole("button", { name: "Share", exact: true }).click();
     await page.getByText(`Shared with ${bob}.`).waitFor();
   });
@@ -202,7 +202,7 @@ describe("sharing section", () => {
     const permissions = ["clipboard-read", "clipboard-write"];
     const { page, go } = await browser.visit(users.vault, { as: ann, permissions });
     await go(secretRoute(ann, "box"));
-    await page.getByLabel("User or team").fill(bob);
+    await page.getByLabel("User or team", { exact: true }).fill(bob);
     await page.getByLabel("Permission", { exact: true }).selectOption("W");
     await page.getByRole("button", { name: "Share", exact: true }).click();
     await page.getByText("Send them the link to this page.").waitFor();
@@ -289,7 +289,7 @@ describe("a vault without an SMTP server", () => {
     await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
-    await page.getByLabel("User or team").fill("newbie@example.com");
+    await page.getByLabel("User or team", { exact: true }).fill("newbie@example.com");
     await page.getByRole("button", { name: "Share", exact: true }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("This vault sends no email").waitFor();

@@ -39,13 +39,15 @@ test("a creator creates a team, changes its members and deletes it", async () =>
   const list = page.getByRole("list", { name: "Members of checkout" });
   await list.getByText("dora@example.com").waitFor();
   expect(await members()).toEqual([ann, bob, "carla@example.com", "dora@example.com"]);
-  await page.getByLabel("Add members").fill("eve@example.com");
+  await page.getByLabel("Add members", { exact: true }).fill("eve@example.com");
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await question.getByText("eve@example.com").waitFor();
   expect(await accessibilityViolations(page)).toEqual([]);
   await question.getByRole("button", { name: "Cancel" }).click();
   expect(await members()).not.toContain("eve@example.com");
-  expect(await page.getByLabel("Add members").inputValue()).toBe("eve@example.com");
+  expect(await page.getByLabel("Add members", { exact: true }).inputValue()).toBe(
+    "eve@example.com",
+  );
   await page.getByRole("button", { name: "Add", exact: true }).click();
   await question.getByRole("button", { name: "Add anyway" }).click();
   await list.getByText("eve@example.com").waitFor();
@@ -132,7 +134,7 @@ test("an @ in the form for sharing is a user and never a team, in every form of 
   const { page, go } = await browser.visit(vault, { as: ann });
   await go(secretRoute(ann, "shop-db"));
   const [to, share] = [
-    page.getByLabel("User or team"),
+    page.getByLabel("User or team", { exact: true }),
     page.getByRole("button", { name: "Share", exact: true }),
   ];
   await to.fill("bob＠example.com");

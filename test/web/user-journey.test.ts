@@ -54,7 +54,7 @@ test("two users sign up, share a secret, create an API token and exchange a file
   await page.getByLabel("Value").fill(value);
   await page.getByRole("button", { name: "Create secret" }).click();
   await page.getByRole("heading", { level: 1, name: "shop-db" }).waitFor();
-  await page.getByLabel("User or team").fill(zoe);
+  await page.getByLabel("User or team", { exact: true }).fill(zoe);
   await page.getByRole("button", { name: "Share", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Invite and share" }).click();
   await page.getByText("Invited", { exact: true }).waitFor();

@@ -12,7 +12,6 @@ import { NewSecretPage } from "./pages/secrets/new-secret-page.tsx";
 import { SecretPage } from "./pages/secrets/secret-page.tsx";
 import { SecretsProvider, type Draft } from "./pages/secrets/secrets-context.ts";
 import { SecretsPage } from "./pages/secrets/secrets-page.tsx";
-import { TeamsPage } from "./pages/teams/teams-page.tsx";
 import { hrefOf, pageKey, type Route } from "./routing/route.ts";
 import { replaceRoute } from "./routing/use-route.ts";
 import { listSecrets } from "./service/secrets.ts";
@@ -43,6 +42,7 @@ const loadConnectPage = async () =>
 const loadAccountPage = async () =>
   (await import("./pages/account-settings/account-page.tsx")).AccountPage;
 
+const loadTeamsPage = async () => (await import("./pages/teams/teams-page.tsx")).TeamsPage;
 const loadTrashPage = async () => (await import("./pages/trash/trash-page.tsx")).TrashPage;
 
 /** A page that requires a login. A login page redirects to the list of secrets. */
@@ -57,7 +57,7 @@ function Page({ route }: { readonly route: Route }): VNode {
     case "files":
       return <FilesPage query={route.query ?? ""} />;
     case "teams":
-      return <TeamsPage />;
+      return <Lazy load={loadTeamsPage} props={{}} />;
     case "api-token":
       return <Lazy load={loadApiTokenPage} props={{}} />;
     case "connect":

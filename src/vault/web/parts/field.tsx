@@ -19,7 +19,7 @@ interface ControlAttributes {
 }
 
 /** A control with its label, hint and validation error, linked for screen readers. */
-function Field({
+export function Field({
   label,
   name,
   hint,

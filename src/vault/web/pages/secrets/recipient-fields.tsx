@@ -1,7 +1,8 @@
 import type { VNode } from "preact";
-import { useId, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Permission, TeamRecord } from "../../../../protocol/responses.ts";
-import { ChoiceField, TextField } from "../../parts/field.tsx";
+import { ChipsField, type Mark, type Suggestion } from "../../parts/chips-field.tsx";
+import { ChoiceField } from "../../parts/field.tsx";
 import { formText } from "../../parts/form.tsx";
 import { permissionWords } from "../../parts/value-text.tsx";
 import type { RequestError } from "../../service/request-error.ts";
@@ -30,36 +31,66 @@ export function readPermission(form: HTMLFormElement): Permission {
 
 interface RecipientFieldsProps {
   readonly teams: readonly TeamRecord[];
+  /** Users who have an account for certain. */
+  readonly known: ReadonlySet<string>;
   readonly failure: RequestError | undefined;
 }
 
-/** Returns the user's own teams, then those that other users have made. */
-function ownFirst(teams: readonly TeamRecord[], email: string): readonly TeamRecord[] {
+/** Maximum number of suggestions: other users decide how many members a team has. */
+const MAX_SUGGESTIONS = 200;
+
+/** Returns the user's own teams, then those that others have made, then users. */
+function suggestionsOf(
+  teams: readonly TeamRecord[],
+  known: ReadonlySet<string>,
+  email: string,
+): readonly Suggestion[] {
   const own = teams.filter(({ creator }) => creator === email);
-  return [...own, ...teams.filter(({ creator }) => creator !== email)];
+  const offered = [...own, ...teams.filter(({ creator }) => creator !== email)];
+  const users = new Set([...known, ...offered.flatMap(({ members }) => members)]);
+  users.delete(email);
+  return [
+    ...offered.map(({ group_id: value, creator }) => ({
+      value,
+      label: creator === email ? undefined : `${value} (of ${creator})`,
+    })),
+    ...Array.from(users, (value) => ({ value })),
+  ].slice(0, MAX_SUGGESTIONS);
+}
+
+/** Returns the mark of users who may have no account, for a field of users. */
+export function userMark(known: ReadonlySet<string>): (entry: string) => Mark | undefined {
+  return (entry) => (known.has(entry) ? undefined : { text: "No account?", warn: true });
 }
 
 /** Users or a team, and their permission. Shows the members of a team: they will have access. */
-export function RecipientFields({ teams, failure }: RecipientFieldsProps): VNode {
+export function RecipientFields({ teams, known, failure }: RecipientFieldsProps): VNode {
   const { email } = useClient();
-  const names = useId();
   const [typed, setTyped] = useState("");
   const team = teams.find(({ group_id }) => group_id === typed.trim());
   // From when the form opened: a box that was checked stays.
   const accepted = useMemo(() => acceptedTeams(email, teams), [email, teams]);
-  const offered = ownFirst(teams, email).filter(({ group_id: name }) => accepted.has(name));
+  const suggestions = useMemo(() => {
+    const offered = teams.filter(({ group_id: name }) => accepted.has(name));
+    return suggestionsOf(offered, known, email);
+  }, [teams, accepted, known, email]);
+  const ofUser = userMark(known);
+  const markOf = (entry: string): Mark | undefined => {
+    if (entry.includes("@")) return ofUser(entry);
+    const isTeam = teams.some(({ group_id }) => group_id === entry);
+    return { text: isTeam ? "Team" : "No team", warn: !isTeam };
+  };
   return (
     <>
       <div class="field-grid wide-first">
-        <TextField
+        <ChipsField
           label="User or team"
           name="usr_id_to"
-          required
-          autocomplete="off"
-          list={names}
           placeholder="Address or team"
           failure={failure}
-          onInput={setTyped}
+          suggestions={suggestions}
+          markOf={markOf}
+          onText={setTyped}
         />
         <PermissionField />
       </div>
@@ -82,17 +113,9 @@ export function RecipientFields({ teams, failure }: RecipientFieldsProps): VNode
         </label>
       )}
       <p class="hint">
-        Several users: separate the addresses with commas. Before a user is invited, you are asked.
+        Several users: Enter or a comma adds one. <em>No account?</em> marks addresses that are not
+        known to have one. Before a user is invited, you are asked.
       </p>
-      <datalist id={names}>
-        {offered.map(({ group_id: name, creator }) => (
-          <option
-            key={name}
-            value={name}
-            label={creator === email ? undefined : `${name} (of ${creator})`}
-          />
-        ))}
-      </datalist>
     </>
   );
 }

@@ -30,7 +30,8 @@ export function ShareSelectedDialog({ secrets, ...props }: BatchProps): VNode {
   const client = useClient();
   const { loaded } = useLoaded(useCallback(() => listTeams(client), [client]));
   const teams = loaded.kind === "ready" ? loaded.value : [];
-  const invitation = useInvitation("share", useKnownUsers(teams));
+  const known = useKnownUsers(teams);
+  const invitation = useInvitation("share", known);
   const own = secrets.filter(({ owner }) => owner === client.email);
   const noun = own.length === 1 ? "secret" : "secrets";
   const prepare = (form: HTMLFormElement): BatchWork => {
@@ -73,7 +74,7 @@ export function ShareSelectedDialog({ secrets, ...props }: BatchProps): VNode {
         {own.length < secrets.length && (
           <p class="note">{notOwnText(secrets.length - own.length)}</p>
         )}
-        <RecipientFields teams={teams} failure={undefined} />
+        <RecipientFields teams={teams} known={known} failure={undefined} />
       </BatchDialog>
       {invitation.question}
     </>

@@ -54,7 +54,7 @@ function ShareForm({ name, teams, known, onShared }: ShareFormProps): VNode {
   return (
     <>
       <Form action={action} submit="Share" icon="share" work={work}>
-        <RecipientFields key={round} teams={teams} failure={action.failure} />
+        <RecipientFields key={round} teams={teams} known={known} failure={action.failure} />
       </Form>
       {invitation.question}
     </>

@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { TeamRecord } from "../../../../protocol/responses.ts";
+import { ChipsField } from "../../parts/chips-field.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useClient } from "../../session/client-context.ts";
@@ -11,6 +12,7 @@ import type { VaultClient } from "../../service/vault-client.ts";
 import { Form, formText } from "../../parts/form.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { useInvitation } from "../../parts/use-invitation.tsx";
+import { userMark } from "../secrets/recipient-fields.tsx";
 import { emailList } from "../../text/email-list.ts";
 
 /** Number of members from which a search field helps. */
@@ -153,7 +155,7 @@ function RemovalDialog({
 }
 
 interface AddMembersFormProps {
-  readonly team: string;
+  readonly team: TeamRecord;
   readonly known: ReadonlySet<string>;
   readonly onChange: () => Promise<void>;
 }
@@ -164,23 +166,28 @@ function AddMembersForm({ team, known, onChange }: AddMembersFormProps): VNode {
   const toast = useToast();
   const action = useAction();
   const invitation = useInvitation("add", known);
+  const [round, setRound] = useState(0);
+  const suggestions = Array.from(known, (value) => ({ value })).filter(
+    ({ value }) => !team.members.includes(value),
+  );
   const work = async (form: HTMLFormElement): Promise<void> => {
     const members = emailList(formText(form, "members")).map((email) => email.toLowerCase());
-    await invitation.send((invite) => addMembers(client, team, members, invite), members);
-    form.reset();
+    await invitation.send((invite) => addMembers(client, team.group_id, members, invite), members);
+    setRound(round + 1);
     toast(members.length === 1 ? `Added ${members.join("")}.` : `Added ${members.length} members.`);
     await onChange();
   };
   return (
     <>
       <Form action={action} submit="Add" icon="plus" variant="plain" work={work}>
-        <TextField
+        <ChipsField
+          key={round}
           label="Add members"
           name="members"
-          required
-          autocomplete="off"
           placeholder="name@example.com, …"
           failure={action.failure}
+          suggestions={suggestions}
+          markOf={userMark(known)}
         />
       </Form>
       {invitation.question}
@@ -227,7 +234,7 @@ export function TeamCard({ team, known, onChange }: TeamCardProps): VNode {
         {members.length === 1 ? "1 member" : `${members.length} members`}.{" "}
         {own ? "You created this team and decide who is in it." : `${creator} added you.`}
       </p>
-      {own && <AddMembersForm team={name} known={known} onChange={onChange} />}
+      {own && <AddMembersForm team={team} known={known} onChange={onChange} />}
       <MemberList
         team={team}
         onRemove={own ? (email) => setDeletion({ kind: "member", email }) : undefined}
