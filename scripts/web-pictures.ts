@@ -109,6 +109,21 @@ const pictures: readonly Picture[] = [
       await page.getByLabel("URL of the vault").blur();
     },
   },
+  {
+    name: "web-import",
+    route: "/new-secret",
+    width: 1280,
+    height: 960,
+    shows: "Create secret",
+    prepare: async (page) => {
+      await page.getByRole("button", { name: "Import a .env file" }).click();
+      const lines = ["database=postgres://…", "stripe-api-key=an example", "paypal-api-key=…"];
+      await page.getByLabel("Content of the .env file").fill(lines.join("\n"));
+      await page.getByLabel("Prefix of the names").fill("prod/checkout/");
+      await page.getByRole("button", { name: "Compare", exact: true }).click();
+      await page.getByLabel("Update: differs from version 3").check();
+    },
+  },
   { name: "web-phone", route: "/secrets", width: 360, height: 720, shows: "15 secrets" },
   {
     name: "web-new-secret",

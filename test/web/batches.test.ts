@@ -115,7 +115,7 @@ describe("work on many secrets", () => {
     await requests.first();
     await page.getByRole("button", { name: "Stop" }).click();
     await requests.release();
-    await page.getByText("Stopped: created 1 of 3 secrets.").waitFor();
+    await page.getByText("Stopped: stored 1 of 3 secrets.").waitFor();
     expect(await secretsOf()).toMatchObject([{ key_name: "A" }]);
     await page.getByRole("button", { name: "Create 2 secrets" }).click();
     await page.getByText("Created 2 secrets.").waitFor();

@@ -138,7 +138,7 @@ describe("upload in progress", () => {
     await page.getByRole("progressbar", { name: "Upload of held.bin" }).waitFor();
     await page.getByRole("button", { name: "Log out" }).click();
     await page
-      .getByRole("dialog", { name: "Cancel the uploads?" })
+      .getByRole("dialog", { name: "Log out during uploads?" })
       .getByRole("button", { name: "Cancel" })
       .click();
     const question = page.waitForEvent("dialog");

@@ -166,33 +166,6 @@ describe("new secret page", () => {
     );
   });
 
-  test("imports the variables of a .env file that are not in use", async () => {
-    await users.ann.call("protect", { key_name: "shop/A", key_value: "before" });
-    const { page, go } = await browser.visit(users.vault, { as: ann });
-    await go("/new-secret");
-    await page.getByRole("button", { name: "Import a .env file" }).click();
-    await page
-      .getByLabel("Content of the .env file")
-      .fill("A=1\nexport B='two words'\nno variable\nC=3 # comment");
-    await page.getByLabel("Prefix of the names").fill("shop/");
-    await page.getByLabel("Environment").last().fill("prod");
-    const preview = page.getByRole("list", { name: "Secrets to create" }).getByRole("listitem");
-    await expect
-      .poll(() => preview.allTextContents())
-      .toEqual(["shop/ASkipped: you have it already", "shop/B9 characters", "shop/C1 character"]);
-    await page.getByText("skipped: line 3.").waitFor();
-    await page.getByRole("button", { name: "Create 2 secrets" }).click();
-    await page.getByText("Created 2 secrets.").waitFor();
-    const stored = async (key_name: string) =>
-      (await users.ann.call("expose", { key_name })).json();
-    expect(await stored("shop/A")).toMatchObject({ key_value: "before", key_version: 1 });
-    expect(await stored("shop/B")).toMatchObject({
-      key_value: "two words",
-      metadata: { environment_type: "prod", cloud_type: "aws" },
-    });
-    expect(await stored("shop/C")).toMatchObject({ key_value: "3" });
-  });
-
   test("refuses metadata that would not become what the user means", async () => {
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go("/new-secret");

@@ -50,7 +50,16 @@ describe("a secret that a colleague changes", () => {
     await dialog.getByLabel("Classification").fill("edited");
     await dialog.getByRole("button", { name: "Remove stage" }).click();
     await dialog.getByRole("button", { name: "Save" }).click();
-    await dialog.getByRole("alert").getByText("Nothing is saved to version 1.").waitFor();
+    const reason = dialog.getByRole("alert").getByText("Nothing is saved to version 1.");
+    await reason.waitFor();
+    // Where the user looks, also in a low window: above the fields, with the button that helps.
+    await page.setViewportSize({ width: 1280, height: 400 });
+    await expect
+      .poll(() => reason.evaluate((text) => text.getBoundingClientRect().top))
+      .toBeGreaterThan(0);
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    expect(await focused()).toBe("Edit version 2 instead");
+    expect(await reason.evaluate((text) => text.getBoundingClientRect().bottom)).toBeLessThan(400);
     expect((await versions()).map(({ metadata }) => metadata["classification"])).toEqual([
       "top",
       "top",

@@ -122,6 +122,8 @@ interface AreaProps {
   readonly rows: number;
   /** Uses a monospace font, for values. */
   readonly code?: boolean;
+  /** Text to start with. */
+  readonly initial?: string;
   readonly onInput?: (text: string) => void;
 }
 
@@ -133,12 +135,14 @@ export function AreaField({
   failure,
   rows,
   code = false,
+  initial = "",
   onInput,
 }: FieldProps & AreaProps): VNode {
   const control = (attributes: ControlAttributes): VNode => (
     <textarea
       class={code ? "code" : undefined}
       rows={rows}
+      defaultValue={initial}
       autocomplete="off"
       spellcheck={false}
       onInput={({ currentTarget }) => onInput?.(currentTarget.value)}

@@ -26,6 +26,15 @@ test("lines that are no variables are named, and the others are read", () => {
   expect(variables.map(({ name }) => name)).toEqual(["A", "C"]);
 });
 
+test("names with several values are named, and the last value counts", () => {
+  const { variables, repeated } = parseEnvFile("A=1\nB=2\nA=3\nA=4");
+  expect(repeated).toEqual(["A"]);
+  expect(variables).toEqual([
+    { name: "A", value: "4" },
+    { name: "B", value: "2" },
+  ]);
+});
+
 test("a file of many open quotes takes time in proportion to its length", () => {
   expect(parseEnvFile(`A="\n`.repeat(2000)).unreadable).toHaveLength(0);
   expect(parseEnvFile(`A='\n${"b\n".repeat(5000)}`).unreadable.length).toBeGreaterThan(5000);

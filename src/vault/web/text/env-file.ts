@@ -9,6 +9,8 @@ export interface EnvFile {
   readonly variables: readonly EnvVariable[];
   /** Numbers of the lines, from 1, that are neither a variable nor a comment. */
   readonly unreadable: readonly number[];
+  /** Names that occur several times. */
+  readonly repeated: readonly string[];
 }
 
 /**
@@ -76,13 +78,20 @@ export function parseEnvFile(text: string): EnvFile {
   const lines = text.replace(/^\uFEFF/u, "").split(/\r?\n/u);
   const variables = new Map<string, string>();
   const unreadable: number[] = [];
+  const repeated = new Set<string>();
   for (let at = 0; at < lines.length; at++) {
     if (/^\s*(?:#|$)/u.test(lines[at] ?? "")) continue;
     const found = variableAt(lines, at);
     if (found) {
+      const { name } = found.variable;
+      if (variables.has(name)) repeated.add(name);
       variables.set(found.variable.name, found.variable.value);
       at = found.end;
     } else unreadable.push(at + 1);
   }
-  return { variables: Array.from(variables, ([name, value]) => ({ name, value })), unreadable };
+  return {
+    variables: Array.from(variables, ([name, value]) => ({ name, value })),
+    unreadable,
+    repeated: [...repeated],
+  };
 }

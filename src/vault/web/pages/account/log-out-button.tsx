@@ -65,7 +65,7 @@ export function LogOutButton({ logOut }: LogOutProps): VNode {
       )}
       {dialog === "uploads" && (
         <ConfirmDialog
-          title="Cancel the uploads?"
+          title="Log out during uploads?"
           confirm="Log out"
           work={logOut}
           onClose={() => setDialog(undefined)}

@@ -1,26 +1,9 @@
-import type { TargetedDragEvent, VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { VNode } from "preact";
+import { useRef } from "preact/hooks";
 import { MAX_FILE_BYTES } from "../../../../protocol/limits.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { useFileDrop } from "../../parts/use-file-drop.ts";
 import { limitText } from "../../text/size-text.ts";
-
-function preventDefault(event: Event): void {
-  event.preventDefault();
-}
-
-/**
- * Keeps the browser from opening a file in place of the page when it is dropped next to the zone.
- */
-function useMissedDrops(): void {
-  useEffect(() => {
-    addEventListener("dragover", preventDefault);
-    addEventListener("drop", preventDefault);
-    return () => {
-      removeEventListener("dragover", preventDefault);
-      removeEventListener("drop", preventDefault);
-    };
-  }, []);
-}
 
 /** Accepts files by drag and drop, or by a button. */
 export function DropZone({
@@ -29,29 +12,14 @@ export function DropZone({
   readonly onFiles: (files: readonly File[]) => void;
 }): VNode {
   const input = useRef<HTMLInputElement>(null);
-  const [over, setOver] = useState(false);
-  useMissedDrops();
-  const onDrop = (event: TargetedDragEvent<HTMLDivElement>): void => {
-    event.preventDefault();
-    setOver(false);
-    onFiles([...(event.dataTransfer?.files ?? [])]);
-  };
-  const onDragOver = (event: TargetedDragEvent<HTMLDivElement>): void => {
-    event.preventDefault();
-    setOver(true);
-  };
+  const drop = useFileDrop(onFiles);
   const onPicked = (): void => {
     onFiles([...(input.current?.files ?? [])]);
     // Reset: the same file can then be chosen again.
     if (input.current) input.current.value = "";
   };
   return (
-    <div
-      class={over ? "drop-zone over" : "drop-zone"}
-      onDrop={onDrop}
-      onDragOver={onDragOver}
-      onDragLeave={() => setOver(false)}
-    >
+    <div class="drop-zone" {...drop}>
       <Icon name="upload" />
       <p>
         Drop files here, or{" "}

@@ -1,121 +1,105 @@
 import type { VNode } from "preact";
-import { useMemo, useState } from "preact/hooks";
-import type { Metadata } from "../../../../protocol/metadata.ts";
+import { useState } from "preact/hooks";
 import { AreaField, TextField } from "../../parts/field.tsx";
+import { FileButton } from "../../parts/file-button.tsx";
 import { Form } from "../../parts/form.tsx";
-import { NameText } from "../../parts/value-text.tsx";
+import { FailureNote } from "../../parts/notes.tsx";
+import { useAction } from "../../parts/use-action.ts";
+import { useFileDrop } from "../../parts/use-file-drop.ts";
 import { useFinish } from "../../parts/use-finish.ts";
 import { useStop } from "../../parts/use-stop.ts";
-import { useAction } from "../../parts/use-action.ts";
 import { navigate } from "../../routing/use-route.ts";
-import { RequestError, toRequestError } from "../../service/request-error.ts";
-import { createSecret } from "../../service/secrets.ts";
-import { useClient } from "../../session/client-context.ts";
-import { parseEnvFile } from "../../text/env-file.ts";
+import { RequestError } from "../../service/request-error.ts";
+import { ImportPreview } from "./import-preview.tsx";
 import { DescriptionField, EnvironmentField, ExpiryField } from "./metadata-fields.tsx";
 import { defaultMetadata, readMetadata } from "./read-metadata.ts";
-import { nameProblem } from "./secret-name.ts";
 import { placeIn } from "./list-view.ts";
 import { useSecrets } from "./secrets-context.ts";
+import { useImport, type Planned } from "./use-import.ts";
+import { readFile } from "./value-field.tsx";
 
-/** A variable of the text as the secret that it becomes, unless there is a problem. */
-interface Planned {
-  readonly name: string;
-  readonly value: string;
-  readonly problem: string | undefined;
+function plural(count: number): string {
+  return `${count} secret${count === 1 ? "" : "s"}`;
 }
 
-interface EnvImport {
-  readonly planned: readonly Planned[];
-  /** Numbers of the lines that are not understood. */
-  readonly unreadable: readonly number[];
-  /** Number of secrets to create. */
-  readonly wanted: number;
-  /** @throws RequestError that names what was not created, also after an abort */
-  readonly create: (metadata: Metadata, signal: AbortSignal) => Promise<void>;
+/** Says what is done to the secrets: `Create 2 and update 1 secret`. */
+function summary(verbs: readonly [string, string], created: number, updated: number): string {
+  const [create, update] = verbs;
+  if (updated === 0) return created === 0 ? `${create} secrets` : `${create} ${plural(created)}`;
+  const updates = `${update} ${plural(updated)}`;
+  if (created === 0) return updates;
+  return `${create} ${created} and ${updates.charAt(0).toLowerCase()}${updates.slice(1)}`;
 }
 
-function plural(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
+interface TextInputProps {
+  readonly onText: (text: string) => void;
 }
 
-function Preview({
-  planned,
-  unreadable,
-}: {
-  readonly planned: readonly Planned[];
-  readonly unreadable: readonly number[];
-}): VNode {
+/** The text of an `.env` file: typed, pasted, chosen or dropped. */
+function EnvText({ onText }: TextInputProps): VNode {
+  // With another key for each file: its text is no typed text.
+  const [file, setFile] = useState({ key: 0, text: "" });
+  const reading = useAction();
+  const read = (chosen: File): void =>
+    void reading.run(async () => {
+      const { format, text } = await readFile(chosen);
+      if (format !== "text") throw new RequestError("no_text", `${chosen.name} is no text.`);
+      setFile({ key: file.key + 1, text });
+      onText(text);
+    });
+  const drop = useFileDrop(([first]) => first && read(first));
   return (
-    <div class="preview">
-      {planned.length > 0 && (
-        <ul aria-label="Secrets to create">
-          {planned.map(({ name, value, problem }) => (
-            <li key={name}>
-              <NameText name={name} />
-              {problem === undefined ? (
-                <span class="quiet">{plural(Array.from(value).length, "character")}</span>
-              ) : (
-                <span class="badge warn">Skipped: {problem}</span>
-              )}
-            </li>
-          ))}
-        </ul>
-      )}
-      {unreadable.length > 0 && (
-        <p class="reason">Not understood and skipped: line {unreadable.join(", ")}.</p>
-      )}
+    <div class="form" {...drop}>
+      <AreaField
+        key={file.key}
+        label="Content of the .env file"
+        name="env"
+        code
+        rows={8}
+        initial={file.text}
+        hint="Lines such as NAME=value, one secret each. The text does not leave this page before you store the secrets."
+        onInput={onText}
+      />
+      <div class="buttons">
+        <FileButton onFile={read} />
+      </div>
+      <FailureNote failure={reading.failure} />
+    </div>
+  );
+}
+
+interface ComparisonProps {
+  readonly count: number;
+  readonly progress: number;
+  readonly compare: (signal: AbortSignal) => Promise<void>;
+}
+
+/** Compares the names in use when the user asks for it: that fetches their values. */
+function ComparisonBar({ count, progress, compare }: ComparisonProps): VNode {
+  const action = useAction();
+  const stop = useStop();
+  const toggle = (): void =>
+    action.busy ? stop.stop() : void action.run(() => compare(stop.start()));
+  return (
+    <div class="stack">
+      <p>
+        You have {plural(count)} of these names already. Compare the values to choose what to
+        update; otherwise they stay.
+      </p>
+      <div class="buttons">
+        <button class="button" type="button" onClick={toggle}>
+          {action.busy ? "Stop" : "Compare"}
+        </button>
+        <p role="status">{action.busy && `${progress} of ${count} compared`}</p>
+      </div>
+      <FailureNote failure={action.failure} />
     </div>
   );
 }
 
 /**
- * Returns what becomes of each variable of the text, and creates the secrets that have no problem.
- */
-function useImport(text: string, prefix: string): EnvImport {
-  const client = useClient();
-  const { list } = useSecrets();
-  const [done, setDone] = useState<ReadonlySet<string>>(new Set());
-  const { loaded } = list;
-  const { variables, unreadable } = useMemo(() => parseEnvFile(text), [text]);
-  const planned = useMemo(() => {
-    const own =
-      loaded.kind === "ready" ? loaded.value.filter(({ owner }) => owner === client.email) : [];
-    const taken = new Set([...own.map(({ key_name: name }) => name), ...done]);
-    return variables.map(({ name: variable, value }): Planned => {
-      const name = prefix.trim() + variable;
-      return { name, value, problem: taken.has(name) ? "you have it already" : nameProblem(name) };
-    });
-  }, [variables, prefix, loaded, done, client]);
-  const wanted = planned.filter(({ problem }) => problem === undefined);
-  const create = async (metadata: Metadata, signal: AbortSignal): Promise<void> => {
-    const failed: string[] = [];
-    let created = 0;
-    for (const { name, value } of wanted) {
-      if (signal.aborted) break;
-      try {
-        await createSecret(client, { key_name: name, key_value: value, metadata });
-        created += 1;
-        setDone((names) => new Set([...names, name]));
-      } catch (error) {
-        failed.push(`${name}: ${toRequestError(error).message}`);
-      }
-    }
-    await list.reload();
-    if (created === wanted.length) return;
-    const stopped = signal.aborted ? "Stopped: created" : "Created";
-    const reasons = failed.length > 0 ? ` Not created: ${failed.join(" ")}` : "";
-    throw new RequestError(
-      "import_failed",
-      `${stopped} ${created} of ${plural(wanted.length, "secret")}.${reasons}`,
-    );
-  };
-  return { planned, unreadable, wanted: wanted.length, create };
-}
-
-/**
- * Creates a secret of each variable of an `.env` file that is not in use yet, after a preview
- * without the values.
+ * Creates a secret of each variable of an `.env` file, and updates those in use that the user
+ * chooses, after a preview without the values.
  */
 export function ImportForm(): VNode {
   const finish = useFinish();
@@ -125,32 +109,41 @@ export function ImportForm(): VNode {
   const { listQuery } = useSecrets();
   const [start] = useState(() => placeIn(listQuery.current).prefix);
   const [prefix, setPrefix] = useState(start);
-  const { planned, unreadable, wanted, create } = useImport(text, prefix);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const { planned, unreadable, repeated, progress, compare, store } = useImport(text, prefix);
+  const ofKind = (kind: Planned["plan"]["kind"]): readonly Planned[] =>
+    planned.filter(({ plan }) => plan.kind === kind);
+  const [created, inUse] = [ofKind("new"), ofKind("existing")];
+  const updated = ofKind("changed").filter(({ name }) => chosen.has(name));
+  const wanted = [...created, ...updated];
+  const choose = (names: readonly string[], isChosen: boolean): void => {
+    const rest = new Set([...chosen].filter((name) => !names.includes(name)));
+    setChosen(isChosen ? new Set([...rest, ...names]) : rest);
+  };
+  const compareAgain = (signal: AbortSignal): Promise<void> => {
+    // The user decides about the versions that are found now.
+    setChosen(new Set());
+    return compare(signal);
+  };
   const work = async (form: HTMLFormElement): Promise<void> => {
     const { metadata } = readMetadata(form, defaultMetadata);
-    if (wanted === 0) throw new RequestError("invalid_request", "There is nothing to create.");
-    await create(metadata, stop.start());
-    finish(`Created ${plural(wanted, "secret")}.`, { page: "secrets" }, "Show the list");
+    if (wanted.length === 0)
+      throw new RequestError("invalid_request", "There is nothing to store.");
+    await store(wanted, metadata, stop.start());
+    const done = summary(["Created", "Updated"], created.length, updated.length);
+    finish(`${done}.`, { page: "secrets" }, "Show the list");
   };
   const metadata = { initial: defaultMetadata, failure: action.failure };
-  const submit = wanted > 0 ? `Create ${plural(wanted, "secret")}` : "Create secrets";
   return (
     <Form
       action={action}
-      submit={submit}
+      submit={summary(["Create", "Update"], created.length, updated.length)}
       icon="key"
       work={work}
       onCancel={() => navigate({ page: "secrets", query: listQuery.current })}
       onStop={stop.stop}
     >
-      <AreaField
-        label="Content of the .env file"
-        name="env"
-        code
-        rows={8}
-        hint="Lines such as NAME=value, one secret each. The text does not leave this page before you create the secrets."
-        onInput={setText}
-      />
+      <EnvText onText={setText} />
       <TextField
         label="Prefix of the names"
         name="prefix"
@@ -160,7 +153,13 @@ export function ImportForm(): VNode {
         spellcheck={false}
         onInput={setPrefix}
       />
-      <Preview planned={planned} unreadable={unreadable} />
+      <ImportPreview {...{ planned, unreadable, repeated, chosen }} onChoose={choose} />
+      {inUse.length > 0 && (
+        <ComparisonBar count={inUse.length} progress={progress} compare={compareAgain} />
+      )}
+      <p class="hint" role="status">
+        {action.busy && `${progress} of ${progress + wanted.length} stored`}
+      </p>
       <DescriptionField {...metadata} />
       <EnvironmentField {...metadata} />
       <ExpiryField {...metadata} />

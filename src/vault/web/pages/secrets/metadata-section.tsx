@@ -1,14 +1,15 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Metadata } from "../../../../protocol/metadata.ts";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { metadataText, metadataLabel } from "../../text/metadata-text.ts";
 import { defaultMetadata, isStandardName, readMetadata } from "./read-metadata.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Form } from "../../parts/form.tsx";
+import { Icon } from "../../parts/icon.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { useAction } from "../../parts/use-action.ts";
-import { RequestError, toRequestError } from "../../service/request-error.ts";
+import { Canceled, useAction } from "../../parts/use-action.ts";
+import { toRequestError } from "../../service/request-error.ts";
 import { updateMetadata, type MetadataChanges } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { MetadataFields } from "./metadata-fields.tsx";
@@ -19,6 +20,33 @@ function withChanges(
 ): Metadata {
   const kept = Object.entries(base).filter(([name]) => !removed.includes(name));
   return Object.fromEntries([...kept, ...Object.entries(metadata)]);
+}
+
+interface NewerVersionProps {
+  readonly edited: number;
+  readonly latest: number;
+  /** Edits the latest version. */
+  readonly onEdit: () => void;
+}
+
+/** Says above the fields why nothing is saved, and what to do. */
+function NewerVersion({ edited, latest, onEdit }: NewerVersionProps): VNode {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus(), []);
+  return (
+    <div class="note bad" role="alert">
+      <Icon name="warning" />
+      <div class="stack">
+        <p>
+          Another version is the latest one by now, and its metadata is what counts. Nothing is
+          saved to version {edited}.
+        </p>
+        <button ref={button} class="button primary" type="button" onClick={onEdit}>
+          Edit version {latest} instead
+        </button>
+      </div>
+    </div>
+  );
 }
 
 interface MetadataFormProps {
@@ -51,10 +79,7 @@ function MetadataForm({
       if (toRequestError(error).code !== "version_changed") throw error;
       setRejected(changes);
       await onChange();
-      throw new RequestError(
-        "version_changed",
-        `Another version is the latest one by now, and its metadata is what counts. Nothing is saved to version ${secret.key_version}.`,
-      );
+      throw new Canceled();
     }
     toast("Saved metadata.");
     await onChange();
@@ -66,14 +91,14 @@ function MetadataForm({
   };
   return (
     <Form action={action} submit="Save" work={work} onCancel={onClose}>
-      <MetadataFields initial={draft} failure={action.failure} />
       {rejected && latest !== secret && (
-        <div class="buttons">
-          <button class="button primary" type="button" onClick={() => onEditLatest(rejected)}>
-            Edit version {latest.key_version} instead
-          </button>
-        </div>
+        <NewerVersion
+          edited={secret.key_version}
+          latest={latest.key_version}
+          onEdit={() => onEditLatest(rejected)}
+        />
       )}
+      <MetadataFields initial={draft} failure={action.failure} />
     </Form>
   );
 }

@@ -1,7 +1,9 @@
 import type { TargetedClipboardEvent, VNode } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { FileButton } from "../../parts/file-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { RequestError } from "../../service/request-error.ts";
+import { useFileDrop, type FileDrop } from "../../parts/use-file-drop.ts";
+import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { fileValue, MAX_VALUE_BYTES, type FileValue } from "../../text/value-format.ts";
 import { sizeText } from "../../text/size-text.ts";
 import { PasswordGenerator } from "./password-generator.tsx";
@@ -75,38 +77,20 @@ function FileSummary({
   );
 }
 
-function FileButton({
-  onFile,
-  onFailure,
-}: {
-  readonly onFile: (file: ChosenFile) => void;
-  readonly onFailure: (text: string) => void;
-}): VNode {
-  const input = useRef<HTMLInputElement>(null);
-  const read = async (file: File): Promise<void> => {
-    if (file.size > MAX_VALUE_BYTES) {
-      onFailure(
-        `${file.name} has ${sizeText(file.size)}; a value has at most ${sizeText(MAX_VALUE_BYTES)}. Upload it under Files.`,
-      );
-      return;
-    }
-    const value = fileValue(new Uint8Array(await file.arrayBuffer()));
-    onFile({ ...value, name: file.name, bytes: file.size });
-  };
-  const onChange = (): void => {
-    const [file] = input.current?.files ?? [];
-    if (file) read(file).catch(() => onFailure(`${file.name} cannot be read.`));
-    if (input.current) input.current.value = "";
-  };
-  return (
-    <>
-      <button class="button" type="button" onClick={() => input.current?.click()}>
-        <Icon name="file" />
-        From file
-      </button>
-      <input ref={input} type="file" hidden onChange={onChange} />
-    </>
-  );
+const noValue = (reason: string): RequestError => new RequestError("no_value", reason);
+
+/** Reads a file as a value. @throws RequestError that says why it is none */
+export async function readFile(file: File): Promise<ChosenFile> {
+  const { name, size } = file;
+  if (size > MAX_VALUE_BYTES) {
+    const limit = sizeText(MAX_VALUE_BYTES);
+    const text = `${name} has ${sizeText(size)}; a value has at most ${limit}.`;
+    throw noValue(`${text} Upload it under Files.`);
+  }
+  const bytes = await file.arrayBuffer().catch(() => {
+    throw noValue(`${name} cannot be read.`);
+  });
+  return { ...fileValue(new Uint8Array(bytes)), name, bytes: size };
 }
 
 /**
@@ -125,6 +109,29 @@ function pasteProblem(text: string): string | undefined {
   const { size } = new Blob([text]);
   if (size <= MAX_VALUE_BYTES) return undefined;
   return `The pasted text has ${sizeText(size)}; a value has at most ${sizeText(MAX_VALUE_BYTES)}. Nothing was pasted.`;
+}
+
+interface FileChoice {
+  /** Text that says why a file or a pasted text is not taken. */
+  readonly problem: string | undefined;
+  readonly setProblem: (problem: string | undefined) => void;
+  readonly choose: (file: ChosenFile | undefined) => void;
+  readonly read: (file: File) => void;
+  readonly drop: FileDrop;
+}
+
+/** Takes a chosen or dropped file as the value. */
+function useFileChoice({ setFile }: ValueInput): FileChoice {
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const choose = (chosen: ChosenFile | undefined): void => {
+    setProblem(undefined);
+    setFile(chosen);
+  };
+  const read = (chosen: File): void => {
+    readFile(chosen).then(choose, (error: unknown) => setProblem(toRequestError(error).message));
+  };
+  const drop = useFileDrop(([first]) => first && read(first));
+  return { problem, setProblem, choose, read, drop };
 }
 
 interface ValueFieldProps {
@@ -153,8 +160,8 @@ export function ValueField({
   onText,
 }: ValueFieldProps): VNode {
   const id = useId();
-  const [problem, setProblem] = useState<string | undefined>(undefined);
-  const { file, setFile, area, shown, setShown } = input;
+  const { problem, setProblem, choose, read, drop } = useFileChoice(input);
+  const { file, area, shown, setShown } = input;
   const reason = problem ?? failure?.reason("key_value");
   useLayoutEffect(() => {
     if (!area.current) return;
@@ -162,10 +169,6 @@ export function ValueField({
     concealLength(area.current, initial.length);
     if (autofocus) area.current.focus();
   }, [autofocus, initial, area]);
-  const choose = (chosen: ChosenFile | undefined): void => {
-    setProblem(undefined);
-    setFile(chosen);
-  };
   const use = (password: string): void => {
     if (!area.current) return;
     area.current.value = password;
@@ -182,7 +185,7 @@ export function ValueField({
     setProblem(tooLong);
   };
   return (
-    <div class="field">
+    <div class="field" {...drop}>
       <label for={id}>{label}</label>
       {file && <FileSummary file={file} onRemove={() => choose(undefined)} />}
       <textarea
@@ -215,7 +218,7 @@ export function ValueField({
             <Icon name={shown ? "eye-off" : "eye"} />
             {shown ? "Hide" : "Show"}
           </button>
-          <FileButton onFile={choose} onFailure={setProblem} />
+          <FileButton onFile={read} />
           <PasswordGenerator onUse={use} />
         </div>
       )}
