@@ -2,27 +2,11 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { ann } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
+import { tabTo } from "./support/keyboard.ts";
 import { useFilledVault } from "./support/pages.ts";
 
 const browser = new TestBrowser();
 const vault = await useFilledVault();
-
-async function tabTo(page: Page, name: string): Promise<void> {
-  const focused = () =>
-    page.evaluate(() => {
-      const { activeElement: element } = document;
-      const label =
-        element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
-          ? element.labels?.[0]?.textContent
-          : undefined;
-      return label ?? element?.getAttribute("aria-label") ?? element?.textContent;
-    });
-  for (let presses = 0; presses < 40; presses++) {
-    if ((await focused()) === name) return;
-    await page.keyboard.press("Tab");
-  }
-  throw new Error(`40 tab stops do not reach ${name}`);
-}
 
 /** Returns the text of the page title if it has the focus. */
 function focusedHeading(page: Page): Promise<string | null | undefined> {

@@ -53,7 +53,7 @@ function Page({ route }: { readonly route: Route }): VNode {
     case "new-secret":
       return <NewSecretPage query={route.query ?? ""} />;
     case "secret":
-      return <SecretPage owner={route.owner} name={route.name} />;
+      return <SecretPage {...route} />;
     case "files":
       return <FilesPage query={route.query ?? ""} />;
     case "teams":

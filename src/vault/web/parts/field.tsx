@@ -1,4 +1,10 @@
-import { h, type ComponentChildren, type TargetedInputEvent, type VNode } from "preact";
+import {
+  h,
+  type ComponentChildren,
+  type RefObject,
+  type TargetedInputEvent,
+  type VNode,
+} from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import type { RequestError } from "../service/request-error.ts";
 import { Icon } from "./icon.tsx";
@@ -83,6 +89,16 @@ interface TextFieldProps extends FieldProps, InputProps {
   readonly button?: VNode;
 }
 
+/** Returns the ref of a control that takes the focus when it appears, if it is wanted. */
+function useInitialFocus<T extends HTMLElement>(wanted: boolean): RefObject<T> {
+  const ref = useRef<T>(null);
+  // Before the first paint: who sees the field may type.
+  useLayoutEffect(() => {
+    if (wanted) ref.current?.focus();
+  }, [wanted]);
+  return ref;
+}
+
 /** A single-line input. */
 export function TextField({
   label,
@@ -95,11 +111,7 @@ export function TextField({
   initialFocus = false,
   ...input
 }: TextFieldProps): VNode {
-  const ref = useRef<HTMLInputElement>(null);
-  // Before the first paint: who sees the field may type.
-  useLayoutEffect(() => {
-    if (initialFocus) ref.current?.focus();
-  }, [initialFocus]);
+  const ref = useInitialFocus<HTMLInputElement>(initialFocus);
   const listener = onInput && {
     onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement>) =>
       onInput(currentTarget.value),
@@ -124,6 +136,8 @@ interface AreaProps {
   readonly code?: boolean;
   /** Text to start with. */
   readonly initial?: string;
+  /** Takes the focus when the form appears. */
+  readonly initialFocus?: boolean;
   readonly onInput?: (text: string) => void;
 }
 
@@ -136,10 +150,13 @@ export function AreaField({
   rows,
   code = false,
   initial = "",
+  initialFocus = false,
   onInput,
 }: FieldProps & AreaProps): VNode {
+  const ref = useInitialFocus<HTMLTextAreaElement>(initialFocus);
   const control = (attributes: ControlAttributes): VNode => (
     <textarea
+      ref={ref}
       class={code ? "code" : undefined}
       rows={rows}
       defaultValue={initial}

@@ -9,6 +9,7 @@ describe("route", () => {
     { page: "api-token" },
     { page: "secret", owner: "ann@example.com", name: "shop/db" },
     { page: "secret", owner: "ann@example.com", name: "50 % off? #1" },
+    { page: "secret", owner: "ann@example.com", name: "shop?edit", edits: true },
     { page: "secret", owner: "ann@example.com", name: ".." },
   ])("of $page is parsed from its own address", (route) => {
     expect(parseRoute(hrefOf(route))).toEqual(route);

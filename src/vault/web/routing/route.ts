@@ -21,7 +21,13 @@ export type Route =
    */
   | { readonly page: "secrets" | "files" | "new-secret"; readonly query?: string }
   | { readonly page: "set-password"; readonly token: string }
-  | { readonly page: "secret"; readonly owner: string; readonly name: string };
+  | {
+      readonly page: "secret";
+      readonly owner: string;
+      readonly name: string;
+      /** Opens the value to edit it. */
+      readonly edits?: boolean;
+    };
 
 const lists = ["secrets", "files", "new-secret"] as const;
 
@@ -44,11 +50,14 @@ function decoded(segment: string): string | undefined {
   }
 }
 
+/** Query of a secret whose value is opened to edit it. */
+const EDIT = "edit";
+
 /** Parses the address of a secret: its owner and its name, percent-encoded. */
-function parseSecret(path: string): Route {
+function parseSecret(path: string, query: string): Route {
   const [area, owner, name, ...more] = path.split("/").map(decoded);
   if (area === "secrets" && owner && name && more.length === 0)
-    return { page: "secret", owner, name };
+    return { page: "secret", owner, name, ...(query === EDIT && { edits: true }) };
   return { page: "unknown" };
 }
 
@@ -63,13 +72,15 @@ export function parseRoute(hash: string): Route {
   const list = lists.find((page) => page === path);
   if (list) return query === "" ? { page: list } : { page: list, query };
   const plain = plainPages.find((page) => page === path);
-  return plain ? { page: plain } : parseSecret(path);
+  return plain ? { page: plain } : parseSecret(path, query);
 }
 
 /** Returns the address of a page, for a link. It never contains a token. */
 export function hrefOf(route: Route): string {
-  if (route.page === "secret")
-    return `#/secrets/${encodeURIComponent(route.owner)}/${encodeURIComponent(route.name)}`;
+  if (route.page === "secret") {
+    const path = `#/secrets/${encodeURIComponent(route.owner)}/${encodeURIComponent(route.name)}`;
+    return route.edits === true ? `${path}?${EDIT}` : path;
+  }
   return "query" in route && route.query ? `#/${route.page}?${route.query}` : `#/${route.page}`;
 }
 

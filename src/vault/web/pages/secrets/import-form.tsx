@@ -57,6 +57,7 @@ function EnvText({ onText }: TextInputProps): VNode {
         code
         rows={8}
         initial={file.text}
+        initialFocus
         hint="Lines such as NAME=value, one secret each. The text does not leave this page before you store the secrets."
         onInput={onText}
       />

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Form } from "../../parts/form.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
+import { writeQuery } from "../../routing/use-route.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import {
   addVersion,
@@ -168,11 +169,13 @@ export function NewVersionForm(props: NewVersionFormProps): VNode {
 
 interface NewVersionSectionProps {
   readonly secret: SecretRecord;
+  /** Opens the current value to edit it, the first time it is true. */
+  readonly edits: boolean;
   readonly onChange: () => Promise<void>;
 }
 
 /** Buttons that open the form for a new version, empty or with the current value. */
-export function NewVersionSection({ secret, onChange }: NewVersionSectionProps): VNode {
+export function NewVersionSection({ secret, edits, onChange }: NewVersionSectionProps): VNode {
   const client = useClient();
   const action = useAction();
   const [form, setForm] = useState<{ readonly edited?: ExposedSecret } | undefined>(undefined);
@@ -194,6 +197,12 @@ export function NewVersionSection({ secret, onChange }: NewVersionSectionProps):
       }
       setForm({ edited });
     });
+  useEffect(() => {
+    if (!edits) return;
+    // Only once: a reload of the page shows the secret.
+    writeQuery({ page: "secret", owner: secret.owner, name: secret.key_name }, false);
+    if (secret.permission === "RW") edit();
+  }, [edits]);
   if (!form) {
     return (
       <div class="stack">

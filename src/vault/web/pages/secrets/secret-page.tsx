@@ -48,12 +48,20 @@ function useVersions(owner: string, name: string): Loading<readonly VersionRecor
   return versions;
 }
 
+interface SecretPageProps {
+  readonly owner: string;
+  readonly name: string;
+  /** Opens the value to edit it. */
+  readonly edits?: boolean;
+}
+
 interface SecretDetailProps {
   readonly versions: readonly [VersionRecord, ...VersionRecord[]];
+  readonly edits: boolean;
   readonly onChange: () => Promise<void>;
 }
 
-function SecretDetail({ versions, onChange }: SecretDetailProps): VNode {
+function SecretDetail({ versions, edits, onChange }: SecretDetailProps): VNode {
   const { email } = useClient();
   const [secret] = versions;
   const own = secret.owner === email;
@@ -70,7 +78,7 @@ function SecretDetail({ versions, onChange }: SecretDetailProps): VNode {
           <DuplicateButton secret={secret} />
         </div>
       ) : (
-        <NewVersionSection secret={secret} onChange={onChange} />
+        <NewVersionSection secret={secret} edits={edits} onChange={onChange} />
       )}
       <div class="columns">
         <div class="stack">
@@ -87,7 +95,7 @@ function SecretDetail({ versions, onChange }: SecretDetailProps): VNode {
   );
 }
 
-function Content({ owner, name }: { readonly owner: string; readonly name: string }): VNode {
+function Content({ owner, name, edits }: Required<SecretPageProps>): VNode {
   const { loaded, reload } = useVersions(owner, name);
   if (loaded.kind === "failed")
     return <UnreadableSecret owner={owner} name={name} failure={loaded.failure} onRetry={reload} />;
@@ -96,7 +104,7 @@ function Content({ owner, name }: { readonly owner: string; readonly name: strin
     return (
       <>
         {loaded.failure && <StaleNote at={loaded.fetchedAt} failure={loaded.failure} />}
-        <SecretDetail versions={[latest, ...earlier]} onChange={reload} />
+        <SecretDetail versions={[latest, ...earlier]} edits={edits} onChange={reload} />
       </>
     );
   }
@@ -108,13 +116,7 @@ function Content({ owner, name }: { readonly owner: string; readonly name: strin
 }
 
 /** Page of one secret. */
-export function SecretPage({
-  owner,
-  name,
-}: {
-  readonly owner: string;
-  readonly name: string;
-}): VNode {
+export function SecretPage({ owner, name, edits = false }: SecretPageProps): VNode {
   const { listQuery } = useSecrets();
   return (
     <>
@@ -122,7 +124,7 @@ export function SecretPage({
       <PageHeading title={name} shown={<NameText name={name} />}>
         <CopyButton what="link" text={linkOf(owner, name)} />
       </PageHeading>
-      <Content owner={owner} name={name} />
+      <Content owner={owner} name={name} edits={edits} />
     </>
   );
 }

@@ -10,6 +10,7 @@ import {
   shortPermissionWords,
 } from "../../parts/value-text.tsx";
 import { hrefOf } from "../../routing/route.ts";
+import { navigate } from "../../routing/use-route.ts";
 import { exposeLatest } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { directionOf } from "../../text/visible-text.ts";
@@ -157,6 +158,17 @@ export function SecretRow({ secret, isNew, selected, onSelect }: SecretRowProps)
           <Deadlines secret={secret} />
         </td>
         <td class="actions-cell">
+          {secret.permission === "RW" && (
+            <button
+              class="button icon-button edit-value"
+              type="button"
+              aria-label={`Edit value of ${name}`}
+              title={`Edit value of ${name}`}
+              onClick={() => navigate({ page: "secret", owner: secret.owner, name, edits: true })}
+            >
+              <Icon name="edit" />
+            </button>
+          )}
           <CopyButton what={`value of ${name}`} text={fetchValue} compact />
           <button
             class="button icon-button"
