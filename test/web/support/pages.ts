@@ -1,7 +1,8 @@
 import { afterAll } from "vitest";
 import { TestVault } from "../../lab/vault/test-vault.ts";
 import { ann, bob, secretRoute } from "./ann-and-bob.ts";
-import type { Page } from "playwright-core";
+import type { Dialog, Page } from "playwright-core";
+import type { Visitor } from "./browser.ts";
 
 /**
  * Starts the vault of a test file, with content for every page of Ann, and stops it after the
@@ -24,6 +25,8 @@ async function fillPages(vault: TestVault): Promise<void> {
     key_value: "v",
     metadata: { expiration_time: 0 },
   });
+  for (const key_name of ["prod/db", "prod/a-name-that-staging-lacks", "staging/db"])
+    await anns.call("protect", { key_name, key_value: "v" });
   await anns.call("share", {
     key_name: "shop-db",
     permission: "R",
@@ -72,6 +75,7 @@ const accountPages: readonly PageUnderTest[] = [
 
 const signedInPages: readonly PageUnderTest[] = [
   { route: "/secrets", shows: "shop-db", requiresLogin: true },
+  { route: "/secrets?compared=yes", shows: "1 of them missing", requiresLogin: true },
   { route: "/new-secret", shows: "Custom metadata and automatic deletion", requiresLogin: true },
   { route: secretRoute(ann, "shop-db"), shows: "Some members not active", requiresLogin: true },
   { route: secretRoute(bob, "mail"), shows: "Remove from my list", requiresLogin: true },
@@ -87,6 +91,94 @@ const signedInPages: readonly PageUnderTest[] = [
 ];
 
 export const allPages: readonly PageUnderTest[] = [...accountPages, ...signedInPages];
+
+/** A dialog or a form that a page opens. */
+interface StateUnderTest {
+  readonly name: string;
+  readonly route: string;
+  readonly open: (page: Page) => Promise<void>;
+}
+
+/** Buttons that open a dialog or a form, by page. */
+const openers: readonly (readonly [route: string, buttons: readonly string[]])[] = [
+  [
+    secretRoute(ann, "shop-db"),
+    [
+      "Edit value",
+      "New version",
+      "Use in Kubernetes",
+      "Rename",
+      "Delete version 1",
+      "Compare version 2",
+      "Make current: version 1",
+      "Edit metadata",
+      "Change permission of checkout",
+      "Stop sharing with checkout",
+      "Stop sharing with everyone",
+      "Change the date",
+      "Delete secret",
+    ],
+  ],
+  [secretRoute(bob, "mail"), ["Remove from my list", "Block sender"]],
+  ["/new-secret", ["Generate", "Custom metadata and automatic deletion"]],
+  ["/files", ["Delete app.conf with all versions"]],
+  ["/teams", ["New team", "Delete team checkout"]],
+  ["/trash", ["Empty trash", "Delete old/shop-db permanently"]],
+  ["/api-token", ["Limit what it can access", "Limit where and how long it can be used"]],
+];
+
+async function press(page: Page, name: string): Promise<void> {
+  await page.getByRole("button", { name, exact: true }).click();
+}
+
+async function typeRecipients(page: Page): Promise<void> {
+  await page.getByLabel("User or team", { exact: true }).focus();
+  await page.keyboard.type(`${bob},a.stranger.with.a.long.address@department.example.com,`);
+  await page.getByText("No account?", { exact: true }).first().waitFor();
+}
+
+async function selectAnd(page: Page, button: string): Promise<void> {
+  await page.getByLabel("Select shop-db").check();
+  await press(page, button);
+  await page.getByRole("dialog").waitFor();
+}
+
+async function previewImport(page: Page): Promise<void> {
+  await press(page, "Import a .env file");
+  const text = "shop-db=two\nmail=v\nA=1\nA=2\nprod/db\na-rather-long-name-of-a-variable=x";
+  await page.getByLabel("Content of the .env file").fill(text);
+  await press(page, "Compare");
+  await page.getByText("Equal to version 2").waitFor();
+}
+
+/** Every dialog and form of Ann's pages. */
+export const allStates: readonly StateUnderTest[] = [
+  ...openers.flatMap(([route, buttons]) =>
+    buttons.map((name) => ({ name, route, open: (page: Page) => press(page, name) })),
+  ),
+  { name: "recipients", route: secretRoute(ann, "shop-db"), open: typeRecipients },
+  { name: "share", route: "/secrets", open: (page) => selectAnd(page, "Share") },
+  { name: "delete", route: "/secrets", open: (page) => selectAnd(page, "Delete") },
+  { name: "manifest", route: "/secrets", open: (page) => selectAnd(page, "Use in Kubernetes") },
+  { name: "import", route: "/new-secret", open: previewImport },
+  { name: "keys", route: "/teams", open: (page) => page.keyboard.press("?") },
+  { name: "find", route: "/teams", open: (page) => page.keyboard.press("Control+K") },
+];
+
+const accept = (dialog: Dialog): void => void dialog.accept();
+
+/** Brings a page into a state, whatever it shows before. */
+export async function openState({ page, go }: Visitor, state: StateUnderTest): Promise<void> {
+  page.on("dialog", accept);
+  await page.goto("about:blank");
+  page.off("dialog", accept);
+  await go(state.route);
+  const { shows = "" } = allPages.find(({ route }) => route === state.route) ?? {};
+  await page.getByText(shows).first().waitFor();
+  await state.open(page);
+  // Code that is loaded when it is needed.
+  await page.waitForLoadState("networkidle");
+}
 
 /** Adds a version on the page of a secret with one version and waits until it is shown. */
 export async function addSecondVersion(page: Page, value: string): Promise<void> {
