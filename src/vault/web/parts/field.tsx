@@ -90,7 +90,7 @@ interface TextFieldProps extends FieldProps, InputProps {
 }
 
 /** Returns the ref of a control that takes the focus when it appears, if it is wanted. */
-function useInitialFocus<T extends HTMLElement>(wanted: boolean): RefObject<T> {
+function useInitialFocus<T extends HTMLElement>(wanted: boolean): RefObject<T | null> {
   const ref = useRef<T>(null);
   // Before the first paint: who sees the field may type.
   useLayoutEffect(() => {
