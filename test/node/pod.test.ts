@@ -2,6 +2,7 @@ import { beforeAll, expect, inject, test } from "vitest";
 import { packageVersion } from "../../src/lib/package-version.ts";
 import { NodeCluster } from "../lab/node/node-cluster.ts";
 import { system } from "./support/operator-pods.ts";
+import { NodeNamespace } from "./support/scene.ts";
 
 let cluster: NodeCluster;
 beforeAll(async () => {
@@ -39,7 +40,7 @@ test("the operator's container has a read-only root, user 65532 and no capabilit
   });
 });
 
-test("every address of the operator's Service for metrics responds with them", async () => {
+test("every address of the operator's Service for metrics responds with them to a pod", async () => {
   const program = `
     const host = "vaultsync-metrics.${system}.svc";
     const read = async ({ address }) => (await fetch("http://" + address + ":8080/metrics")).text();
@@ -47,8 +48,13 @@ test("every address of the operator's Service for metrics responds with them", a
       .then((found) => Promise.all(found.map(read)))
       .then((texts) => console.log(JSON.stringify(texts)));
   `;
+  // The policy of the operator denies it connections to this port.
+  const scraper = await NodeNamespace.empty("scraper");
+  await scraper.run("Deployment", "scraper", {});
+  await scraper.reader("scraper");
+  const output = await scraper.kubectl("exec", "deployment/scraper", "--", node, "--eval", program);
   const version = `vaultsync_build_info{version="${packageVersion()}"} 1`;
-  expect(JSON.parse(await exec("--eval", program))).toEqual([
+  expect(JSON.parse(output)).toEqual([
     expect.stringContaining(version),
     expect.stringContaining(version),
   ]);

@@ -35,6 +35,13 @@ const containerd: GoModule = {
   flags: ["-tags=no_btrfs,no_zfs,no_devmapper", ...small],
 };
 
+const policies: GoModule = {
+  name: "kube-router",
+  directory: join(modules, "kube-router"),
+  programs: { "kube-router": "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router" },
+  flags: small,
+};
+
 /** The programs of the cluster's own pods, and an image of each. */
 const pods: GoModule = {
   name: "coredns",
@@ -48,7 +55,11 @@ const pods: GoModule = {
 };
 
 /** Writes an image of one static program next to it. */
-async function writeProgramImage(directory: string, program: string, name: string): Promise<void> {
+async function writeProgramImage(
+  directory: string,
+  program: string,
+  name: string,
+): Promise<void> {
   const root = await mkdtemp(join(tmpdir(), "vaultsync-program-"));
   try {
     await mkdir(join(root, "bin"));
@@ -61,11 +72,21 @@ async function writeProgramImage(directory: string, program: string, name: strin
   }
 }
 
+/** Optional parts of a node. */
+export interface NodeFeatures {
+  /** Enforces NetworkPolicies, with two more packages of Debian. */
+  readonly networkPolicies?: boolean;
+}
+
 /** Returns the programs of a node from the user's cache, built once in about ten minutes. */
-export async function nodePrograms(progress: Progress): Promise<NodePrograms> {
+export async function nodePrograms(
+  progress: Progress,
+  { networkPolicies = false }: NodeFeatures = {},
+): Promise<NodePrograms> {
   return {
     kubernetes: await goPrograms(kubernetes, progress),
     containerd: await goPrograms(containerd, progress),
     pods: await goPrograms(pods, progress),
+    ...(networkPolicies && { policies: await goPrograms(policies, progress) }),
   };
 }

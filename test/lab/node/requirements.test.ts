@@ -13,6 +13,13 @@ test("a machine without the programs of a node lacks these packages", async () =
   );
 });
 
+test("a node that enforces NetworkPolicies needs two more packages", async () => {
+  vi.stubEnv("PATH", "/nonexistent");
+  const missing = await missingPackages();
+  const more = await missingPackages({ networkPolicies: true });
+  expect(more.filter((name) => !missing.includes(name))).toEqual(["iptables", "ipset"]);
+});
+
 test.runIf(process.platform === "linux")("a user without root cannot run a node", async () => {
   vi.spyOn(process, "getuid").mockReturnValue(1000);
   expect(await whyNoNode()).toMatch(/^a node needs root: .+$/u);

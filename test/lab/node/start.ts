@@ -2,7 +2,7 @@ import { silentProgress, type Progress } from "../control-plane/progress.ts";
 import { startControlPlane } from "../control-plane/start.ts";
 import { clusterDns } from "./cluster-dns.ts";
 import { NodeCluster } from "./node-cluster.ts";
-import { nodePrograms } from "./programs.ts";
+import { type NodeFeatures, nodePrograms } from "./programs.ts";
 import { whyNoNode } from "./requirements.ts";
 
 /**
@@ -13,10 +13,11 @@ import { whyNoNode } from "./requirements.ts";
  */
 export async function startNode({
   progress = silentProgress,
-}: { progress?: Progress } = {}): Promise<NodeCluster & AsyncDisposable> {
-  const why = await whyNoNode();
+  ...features
+}: NodeFeatures & { progress?: Progress } = {}): Promise<NodeCluster & AsyncDisposable> {
+  const why = await whyNoNode(features);
   if (why !== undefined) throw new Error(why);
-  const node = await nodePrograms(progress);
+  const node = await nodePrograms(progress, features);
   const owned = await startControlPlane({ progress, node });
   const stop = async (): Promise<void> => {
     await owned[Symbol.asyncDispose]();

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { image } from "../../../scripts/cluster/image.ts";
+import { waitUntil } from "../../lab/clock/wait-until.ts";
 import type { NodeNamespace } from "./scene.ts";
 
 const port = 8080;
@@ -103,9 +104,15 @@ export class RotatingApp {
     await namespace.apply(service("database"), service(name));
     await namespace.apply(deployment("database", 1, databaseProgram, []));
     await namespace.kubectl("rollout", "status", "deployment/database", "--timeout=120s");
-    await app.accept(...accepted);
+    // kube-proxy writes its rules after the pods are ready.
+    await waitUntil("the database is reachable", async () => {
+      await app.accept(...accepted);
+      return true;
+    });
     await namespace.apply(deployment(name, 2, appProgram, env));
     await namespace.kubectl("rollout", "status", `deployment/${name}`, "--timeout=120s");
+    const url = `${await app.#address(name)}/ready`;
+    await waitUntil("the application is reachable", async () => (await fetch(url)).ok);
     return app;
   }
 

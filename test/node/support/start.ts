@@ -26,12 +26,13 @@ const isDebian = process.platform === "linux" && spawnSync("apt-get", ["--versio
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const progress = terminalProgress();
-  const packages = await missingPackages();
+  const features = { networkPolicies: true };
+  const packages = await missingPackages(features);
   if (packages.length > 0 && isDebian && process.getuid?.() === 0) {
     progress.note(`Installing ${packages.join(", ")} with apt-get.`);
     spawnSync("apt-get", ["install", "--yes", "--no-install-recommends", ...packages]);
   }
-  const cluster = await startNode({ progress });
+  const cluster = await startNode({ progress, ...features });
   try {
     await loadImage(cluster, progress);
     const vault = await installVault(cluster);

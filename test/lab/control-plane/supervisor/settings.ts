@@ -7,6 +7,8 @@ const NodePrograms = z.object({
   containerd: z.string(),
   /** With the images of the cluster's own pods. */
   pods: z.string(),
+  /** Omitted: the cluster enforces no NetworkPolicy. */
+  policies: z.string().optional(),
 });
 export type NodePrograms = z.infer<typeof NodePrograms>;
 

@@ -13,6 +13,7 @@ import {
 import type { Cluster } from "../../control-plane/supervisor/cluster.ts";
 import { Component } from "../../control-plane/supervisor/component.ts";
 import {
+  administrator,
   type Identities,
   kubelet,
   proxy,
@@ -29,7 +30,7 @@ export interface NodeClusterOptions {
   readonly layout: NodeLayout;
   readonly programs: Readonly<
     Record<"controlPlane" | "kubernetes" | "containerd" | "pods", string>
-  >;
+  > & { readonly policies?: string | undefined };
   readonly identities: Identities;
   readonly note: (line: string) => void;
   readonly signal: AbortSignal;
@@ -150,6 +151,12 @@ export async function startNodeCluster(options: NodeClusterOptions): Promise<Clu
     [`--kubeconfig=${await credentials("kube-scheduler", scheduler)}`, "--leader-elect=false"],
     async () => true,
   );
+  if (programs.policies !== undefined) {
+    for (const [name, value] of Object.entries(unlimitedRefusals))
+      await writeFile(join("/proc/sys/net/ipv4", name), String(value));
+    const args = policyArguments(layout, await credentials("kube-router", administrator));
+    await component("kube-router", programs.policies).start(args, () => isHealthy(20244));
+  }
   await waitUntil("the node is ready", () => isNodeReady(access), 120_000, 200);
   note("the node is ready");
   return {
@@ -163,6 +170,28 @@ export async function startNodeCluster(options: NodeClusterOptions): Promise<Clu
       "/kubelet/start": startAgent,
     },
   };
+}
+
+/** Values with which the client of each refused connection is notified, not only of some a second. */
+const unlimitedRefusals: Readonly<Record<string, number>> = {
+  icmp_ratelimit: 0,
+  icmp_msgs_per_sec: 1_000_000,
+  icmp_msgs_burst: 100_000,
+};
+
+/** It only enforces NetworkPolicies, of the addresses that a node has: of version 4. */
+function policyArguments({ services }: NodeLayout, credentials: string): string[] {
+  return [
+    `--kubeconfig=${credentials}`,
+    `--hostname-override=${nodeName}`,
+    `--service-cluster-ip-range=${services}`,
+    "--run-firewall=true",
+    "--run-router=false",
+    "--run-service-proxy=false",
+    "--enable-ipv6=false",
+    "--metrics-port=0",
+    "--health-port=20244",
+  ];
 }
 
 async function writeCredentials(
