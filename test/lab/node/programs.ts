@@ -9,8 +9,8 @@ import { type GoModule, goPrograms } from "../tools/go-tool.ts";
 import { dnsImage } from "./cluster-dns.ts";
 import { sandboxImage } from "./supervisor/node-files.ts";
 
-const modules = join(import.meta.dirname, "go");
-const small = ["-ldflags", "-s -w"];
+export const modules = join(import.meta.dirname, "go");
+export const small = ["-ldflags", "-s -w"];
 
 const kubernetes: GoModule = {
   name: "kubernetes-node",
@@ -55,7 +55,7 @@ const pods: GoModule = {
 };
 
 /** Writes an image of one static program next to it. */
-async function writeProgramImage(
+export async function writeProgramImage(
   directory: string,
   program: string,
   name: string,

@@ -3,6 +3,7 @@ import type { TestProject } from "vitest/node";
 import { loadImage } from "../../../scripts/cluster/image.ts";
 import { installOperator, installVault } from "../../../scripts/cluster/install.ts";
 import { terminalProgress } from "../../lab/control-plane/progress.ts";
+import { type MonitoringPrograms, monitoringPrograms } from "../../lab/node/monitoring.ts";
 import { missingPackages } from "../../lab/node/requirements.ts";
 import { startNode } from "../../lab/node/start.ts";
 
@@ -15,6 +16,7 @@ declare module "vitest" {
       readonly ca: string;
       readonly password: string;
     };
+    monitoring: MonitoringPrograms;
   }
 }
 
@@ -32,6 +34,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     progress.note(`Installing ${packages.join(", ")} with apt-get.`);
     spawnSync("apt-get", ["install", "--yes", "--no-install-recommends", ...packages]);
   }
+  project.provide("monitoring", await monitoringPrograms(progress));
   const cluster = await startNode({ progress, ...features });
   try {
     await loadImage(cluster, progress);
