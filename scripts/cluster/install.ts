@@ -55,8 +55,11 @@ export async function installOperator(
 }
 
 /** Writes the Secrets that the vault's chart expects. Returns the authority of the certificate. */
-async function createVaultSecrets(cluster: NodeCluster, hosts: readonly string[]): Promise<string> {
-  const { namespace } = vaultRelease;
+async function createVaultSecrets(
+  cluster: NodeCluster,
+  namespace: string,
+  hosts: readonly string[],
+): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "vaultsync-keys-"));
   try {
     const authority = certificate("vaultsync cluster");
@@ -77,27 +80,40 @@ async function createVaultSecrets(cluster: NodeCluster, hosts: readonly string[]
 
 /** Installs the vault with SQLite and TLS, with one account, as docs/vault-server.md does. */
 export async function installVault(cluster: NodeCluster): Promise<InstalledVault> {
-  const { namespace, name } = vaultRelease;
-  const { address } = cluster.layout;
-  const inside = `${name}.${namespace}.svc`;
   await cluster.kubectlOutput(["apply", "--filename", join(root, "deploy/vault/namespace.yaml")]);
   await cluster.addVolumes(volumes);
-  const ca = await createVaultSecrets(cluster, [inside, address]);
   const issuer = await writeIssuerKeys(cluster);
-  await installChart(cluster, vaultRelease, [
-    `flags.allowedHosts={${inside}}`,
+  return installVaultRelease(cluster, vaultRelease, nodePort, [
     `flags.identityIssuers={${issuer}=/data/${issuerKeys}}`,
-    `flags.identityAudiences=https://${inside}`,
+    `flags.identityAudiences=${urlIn(vaultRelease)}`,
   ]);
-  await cluster.apply([outsideService(namespace)]);
+}
+
+const hostIn = ({ name, namespace }: Release): string => `${name}.${namespace}.svc`;
+const urlIn = (release: Release): string => `https://${hostIn(release)}`;
+
+/**
+ * Installs a vault with these values and one account into an existing namespace. `port` is its port
+ * on the node.
+ */
+export async function installVaultRelease(
+  cluster: NodeCluster,
+  release: Release,
+  port: number,
+  values: readonly string[],
+): Promise<InstalledVault> {
+  const { namespace } = release;
+  const { address } = cluster.layout;
+  const ca = await createVaultSecrets(cluster, namespace, [hostIn(release), address]);
+  await installChart(cluster, release, [`flags.allowedHosts={${hostIn(release)}}`, ...values]);
+  await cluster.apply([outsideService(namespace, port)]);
   const password = new Redacted(randomBytes(18).toString("base64url"));
   const command = ["/usr/local/bin/node", "/app/dist/main.js", "vault", "user", "add", account];
   await cluster.kubectlOutput(["exec", "--stdin", "vault-0", "--", ...command], {
     namespace,
     input: `${password.reveal()}\n`,
   });
-  const outsideUrl = `https://${address}:${nodePort}`;
-  return { url: `https://${inside}`, outsideUrl, ca, password };
+  return { url: urlIn(release), outsideUrl: `https://${address}:${port}`, ca, password };
 }
 
 /** File in the vault's volume with the keys of the cluster's ServiceAccounts. */
@@ -119,7 +135,7 @@ async function writeIssuerKeys(cluster: NodeCluster): Promise<string> {
   return issuerOf(cluster);
 }
 
-function outsideService(namespace: string): object {
+function outsideService(namespace: string, port: number): object {
   return {
     apiVersion: "v1",
     kind: "Service",
@@ -127,7 +143,7 @@ function outsideService(namespace: string): object {
     spec: {
       type: "NodePort",
       selector: { "app.kubernetes.io/name": "vaultsync-vault" },
-      ports: [{ port: 443, targetPort: "https", nodePort }],
+      ports: [{ port: 443, targetPort: "https", nodePort: port }],
     },
   };
 }

@@ -1,16 +1,13 @@
-import { globSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
+import { globSync, readlinkSync } from "node:fs";
 import { beforeEach, expect, test } from "vitest";
-import { z } from "zod";
-import { waitUntil } from "../lab/clock/wait-until.ts";
 import { nodeName } from "../lab/node/layout.ts";
 import { vaultSecret } from "../lab/real/resources.ts";
-import { operatorPods, readyOperators, system } from "./support/operator-pods.ts";
+import { signalContainer } from "./support/containers.ts";
+import { leadingOperator, operatorPods, readyOperators, system } from "./support/operator-pods.ts";
 import type { Pod, Reader } from "./support/reader.ts";
 import { NodeNamespace } from "./support/scene.ts";
 
 const slow = { timeout: 120_000, interval: 500 };
-const Lease = z.object({ spec: z.object({ holderIdentity: z.string() }) });
 
 let namespace: NodeNamespace;
 let reader: Reader;
@@ -31,15 +28,7 @@ const key = (): string => `${namespace.name}-db`;
 
 const operators = (): Promise<Pod[]> => operatorPods(namespace.cluster);
 
-/** Returns the pod that holds the Lease. */
-function leader(): Promise<Pod> {
-  return waitUntil("a pod of the operator leads", async () => {
-    const args = ["get", "lease", "vaultsync", "--output=json"];
-    const lease = await namespace.cluster.kubectlOutput(args, { namespace: system });
-    const { holderIdentity } = Lease.parse(JSON.parse(lease)).spec;
-    return (await operators()).find(({ metadata }) => holderIdentity.startsWith(metadata.name));
-  });
-}
+const leader = (): Promise<Pod> => leadingOperator(namespace.cluster);
 
 /** Expects a new version in the volume of the same process as before. */
 async function expectSync(): Promise<void> {
@@ -61,21 +50,6 @@ function containerdProcess(): string | undefined {
   });
 }
 
-/** Returns the process ids in a container, as this machine numbers them. */
-function processesOf(pod: Pod): number[] {
-  const container =
-    pod.status.containerStatuses[0]?.containerID?.replace("containerd://", "") ?? "";
-  const root = join("/sys/fs/cgroup/pids", namespace.cluster.layout.cgroup);
-  const found = readdirSync(root, { recursive: true, encoding: "utf8" }).find((path) =>
-    path.endsWith(container),
-  );
-  if (found === undefined) throw new Error(`no control group of ${pod.metadata.name}`);
-  return readFileSync(join(root, found, "cgroup.procs"), "utf8")
-    .trim()
-    .split("\n")
-    .map(Number);
-}
-
 test("the other replica leads when the leader's pod is deleted", async () => {
   const { metadata } = await leader();
   await namespace.cluster.kubectlOutput(["delete", "pod", metadata.name], { namespace: system });
@@ -86,12 +60,13 @@ test("the other replica leads when the leader's pod is deleted", async () => {
 
 test("the leader's container is restarted after kill -9, and changes are synced", async () => {
   const { metadata, ...pod } = await leader();
-  for (const process_ of processesOf({ metadata, ...pod })) process.kill(process_, "SIGKILL");
+  const former = pod.status.containerStatuses[0]?.restartCount ?? 0;
+  signalContainer(namespace.cluster, { metadata, ...pod }, "SIGKILL");
   await expectSync();
   const restarts = async (): Promise<unknown> =>
     (await operators()).find((one) => one.metadata.uid === metadata.uid)?.status
       .containerStatuses[0]?.restartCount;
-  await expect.poll(restarts, slow).toBe(1);
+  await expect.poll(restarts, slow).toBe(former + 1);
   await expect.poll(bothReady, slow).toEqual([true, true]);
 });
 

@@ -23,9 +23,10 @@ export class NodeNamespace {
     this.vault = vault;
   }
 
-  static async create(prefix: string): Promise<NodeNamespace> {
-    const namespace = await NodeNamespace.empty(prefix);
-    const { url, ca, password } = inject("vault");
+  /** Creates a namespace with a connection to a vault: by default to the one of all tests. */
+  static async create(prefix: string, installed = inject("vault")): Promise<NodeNamespace> {
+    const namespace = await NodeNamespace.empty(prefix, installed);
+    const { url, ca, password } = installed;
     const bundle = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "vault-ca" } };
     const caBundleRef = { kind: "ConfigMap", name: "vault-ca" };
     const spec = { password, url, email: account, caBundleRef, refreshInterval: "5s" };
@@ -34,10 +35,13 @@ export class NodeNamespace {
   }
 
   /** Creates a namespace without a connection. */
-  static async empty(prefix: string): Promise<NodeNamespace> {
+  static async empty(prefix: string, installed = inject("vault")): Promise<NodeNamespace> {
     const cluster = await NodeCluster.open(inject("controlPlane"));
-    const { outsideUrl, ca, password } = inject("vault");
-    const vault = await logInAsShop(outsideUrl, new Redacted(password), ca);
+    const { outsideUrl, ca, password } = installed;
+    // kube-proxy writes its rules after the Service was created.
+    const vault = await waitUntil("the vault is reachable from this machine", () =>
+      logInAsShop(outsideUrl, new Redacted(password), ca),
+    );
     return new NodeNamespace(cluster, await cluster.createNamespace(prefix), vault);
   }
 
