@@ -23,6 +23,9 @@ export type NodeLayout = z.infer<typeof NodeLayout>;
 
 export const nodeName = "vaultsync-node";
 
+/** Directory of containerd's settings for registries, relative to the node's. */
+export const registriesDirectory = "registries";
+
 /** Returns the layout of the node in a slot, from 0. */
 export function nodeLayout(slot: number): NodeLayout {
   const subnet = (offset: number): string => `10.213.${slot * 16 + offset}`;

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { ControlPlane } from "../control-plane/control-plane.ts";
 import { type Handle, readHandle } from "../control-plane/handle.ts";
-import { type NodeLayout, nodeName } from "./layout.ts";
+import { type NodeLayout, nodeName, registriesDirectory } from "./layout.ts";
 
 const run = promisify(execFile);
 
@@ -28,8 +28,24 @@ export class NodeCluster extends ControlPlane {
 
   /** Loads the image of an OCI archive: pods then use it with the pull policy `Never`. */
   async importImage(archive: string): Promise<void> {
+    await this.#images("import", archive);
+  }
+
+  /** Writes a loaded image to an OCI archive. */
+  async exportImage(name: string, archive: string): Promise<void> {
+    await this.#images("export", archive, name);
+  }
+
+  async #images(...args: readonly string[]): Promise<void> {
     const socket = `--address=${this.directory}/containerd.sock`;
-    await run(this.#ctr, [socket, "--namespace=k8s.io", "images", "import", archive]);
+    await run(this.#ctr, [socket, "--namespace=k8s.io", "images", ...args]);
+  }
+
+  /** Makes the node pull images of a registry, such as `10.213.0.1:5000`, over HTTP. */
+  async addRegistry(host: string): Promise<void> {
+    const directory = join(this.directory, registriesDirectory, host);
+    await mkdir(directory, { recursive: true });
+    await writeFile(join(directory, "hosts.toml"), `server = "http://${host}"\n`);
   }
 
   /** Adds volumes of the node's directory, without a class, for as many claims. */

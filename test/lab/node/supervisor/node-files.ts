@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { certificate } from "../../certificates.ts";
-import { type NodeLayout, nodeName } from "../layout.ts";
+import { type NodeLayout, nodeName, registriesDirectory } from "../layout.ts";
 import { cniDirectory } from "../requirements.ts";
 
 /** The paths of a node's files, relative to its directory unless they are absolute. */
@@ -83,6 +83,9 @@ address = "${directory}/containerd.sock"
 
 [plugins.'io.containerd.cri.v1.images']
 snapshotter = "overlayfs"
+
+[plugins.'io.containerd.cri.v1.images'.registry]
+config_path = "${directory}/${registriesDirectory}"
 
 [plugins.'io.containerd.cri.v1.images'.pinned_images]
 sandbox = "${sandboxImage}"
