@@ -8,7 +8,10 @@ export const AuditEvent = z.object({
   verb: z.string(),
   requestURI: z.string(),
   userAgent: z.string().optional(),
-  user: z.object({ username: z.string().optional() }),
+  user: z.object({
+    username: z.string().optional(),
+    extra: z.record(z.string(), z.array(z.string())).optional(),
+  }),
   objectRef: z
     .object({
       resource: z.string().optional(),
