@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
+import type { KubectlResult } from "../lab/control-plane/control-plane.ts";
 import { vaultRelease } from "../lab/helm/helm.ts";
 import { isReady, observedObject, reports, vaultSecret } from "../lab/real/resources.ts";
 import { isPodReady, podsOf } from "./support/reader.ts";
@@ -82,4 +83,18 @@ test("a vault that was deleted starts with the same data, and the operator logs 
     }, slow)
     .toMatch(/^canary-/u);
   await namespace.secretHas("kept", "password", second);
+});
+
+test("a backup is written and verified in the pod of the running vault", async () => {
+  await namespace.protect("limits-backup");
+  const vault = { namespace: vaultRelease.namespace };
+  const program = ["/usr/local/bin/node", "/app/dist/main.js", "vault"];
+  const inPod = (...args: readonly string[]): Promise<KubectlResult> =>
+    namespace.cluster.kubectl(["exec", "vault-0", "--", ...program, ...args], vault);
+  const backup = "/data/node.backup";
+  expect((await inPod("backup", `--to=${backup}`)).code).toBe(0);
+  expect(await inPod("restore", `--from=${backup}`, "--verify")).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/made at .+, \d+ rows, master key [0-9a-f]+/u),
+  });
 });

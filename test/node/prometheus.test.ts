@@ -35,8 +35,9 @@ const scale = (kind: string, { name, namespace: of }: Release, replicas: number)
     namespace: of,
   });
 
-/** The following files need both. */
+/** The following files need both programs, and not Prometheus. */
 afterAll(async () => {
+  await namespace.kubectl("delete", "namespace", "monitoring", "--wait=false");
   await scale("statefulset", vaultRelease, 1);
   await scale("deployment", operatorRelease, 2);
 });
