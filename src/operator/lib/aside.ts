@@ -4,10 +4,9 @@ import {
   type MessagePort,
   receiveMessageOnPort,
   type ResourceLimits,
-  type Worker,
   workerData,
 } from "node:worker_threads";
-import { startThread } from "./start-thread.ts";
+import { runThread } from "./run-thread.ts";
 
 interface Task<I> {
   /** Name of the work. */
@@ -43,7 +42,7 @@ export function aside<I, R>(
     const task: Task<I> = { aside: name, input, port: port2 };
     const options = { workerData: task, transferList: [port2], resourceLimits, env: {} };
     try {
-      await ended(startThread(url, options));
+      await runThread(url, options);
       const message: { readonly result: R } | undefined = receiveMessageOnPort(port1)?.message;
       if (message === undefined) throw new Error(`the thread for a ${name} ended early`);
       return message.result;
@@ -55,10 +54,3 @@ export function aside<I, R>(
 
 const isTask = <I>(data: unknown, name: string): data is Task<I> =>
   typeof data === "object" && data !== null && "aside" in data && data.aside === name;
-
-/** Waits for the end of a thread; its message stays queued. @throws the error that ended it */
-function ended(worker: Worker): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  worker.once("error", reject).once("exit", () => resolve());
-  return promise;
-}

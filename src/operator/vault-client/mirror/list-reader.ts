@@ -3,13 +3,12 @@ import {
   MessageChannel,
   type MessagePort,
   receiveMessageOnPort,
-  type Worker,
   workerData,
 } from "node:worker_threads";
 import { yieldToEventLoop } from "../../../lib/clock.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 import { Slots } from "../../../lib/slots.ts";
-import { startThread } from "../../lib/start-thread.ts";
+import { runThread } from "../../lib/run-thread.ts";
 import { ListTooLongError, UnexpectedResponse } from "../vault-error.ts";
 import type { TrackedList } from "./list-snapshot.ts";
 import { type EntryOf, type ListKind, type ListSource, readList } from "./read-list.ts";
@@ -75,9 +74,8 @@ async function inThread<K extends ListKind>(
     maxOldGenerationSizeMb: HEAP_MIB + HEAP_PER_MIB * Math.ceil(source.maxBytes / MIB),
   };
   try {
-    await ended(
-      startThread(import.meta.url, { workerData: { job }, transferList, resourceLimits }),
-    ).catch((error) => {
+    const options = { workerData: { job }, transferList, resourceLimits };
+    await runThread(import.meta.url, options).catch((error) => {
       if (codeOf(error) !== "ERR_WORKER_OUT_OF_MEMORY") throw error;
       throw new ListTooLongError(
         kind,
@@ -107,13 +105,6 @@ function complete<K extends ListKind>(
   if ("excess" in summary) throw new ListTooLongError(kind, summary.excess);
   // The same set of names, to be recognized as covered.
   return { ...summary, records, tracked };
-}
-
-/** Waits for the end of a thread; its messages stay queued. @throws the error that ended it */
-function ended(worker: Worker): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  worker.once("error", reject).once("exit", () => resolve());
-  return promise;
 }
 
 function isJob(data: unknown): data is { readonly job: Job } {
