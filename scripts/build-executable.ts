@@ -6,6 +6,7 @@ import { brotliCompressSync } from "node:zlib";
 import { build, type Plugin } from "vite";
 import { codeOf } from "../src/lib/error-code.ts";
 import { packageVersion } from "../src/lib/package-version.ts";
+import { bundleSettings, threadModules } from "./bundle-settings.ts";
 import { pack } from "./release/archive.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -38,15 +39,28 @@ const withoutServer: Plugin = {
     id === "\0no-server" ? `throw new Error(${JSON.stringify(NO_SERVER)});` : undefined,
 };
 
+const THREADS = "\0threads";
+
+/** The entry of the bundle that all threads run. */
+const allThreads: Plugin = {
+  name: "all-threads",
+  resolveId: (source) => (source === THREADS ? source : undefined),
+  load: (id) =>
+    id === THREADS
+      ? threadModules.map(({ path }) => `import ${JSON.stringify(path)};`).join("\n")
+      : undefined,
+};
+
 /** Bundles a program with all its packages into one file. */
-async function bundle(input: string, outDir: string, format: "es" | "cjs"): Promise<void> {
+async function bundle(
+  input: Readonly<Record<string, string>>,
+  outDir: string,
+  format: "es" | "cjs",
+): Promise<void> {
   await build({
-    configFile: false,
-    envDir: false,
-    publicDir: false,
-    logLevel: "warn",
+    ...bundleSettings,
     root,
-    plugins: [withoutServer],
+    plugins: [withoutServer, allThreads],
     ssr: { noExternal: true },
     build: {
       ssr: true,
@@ -55,7 +69,7 @@ async function bundle(input: string, outDir: string, format: "es" | "cjs"): Prom
       target: "esnext",
       minify: true,
       rolldownOptions: {
-        input: join(root, input),
+        input,
         output: { codeSplitting: false, format, entryFileNames: "[name].js" },
       },
     },
@@ -87,9 +101,9 @@ async function copyNode(path: string): Promise<boolean> {
 export async function buildExecutable(output: string): Promise<Executable> {
   const scratch = await mkdtemp(join(tmpdir(), "vaultsync-executable-"));
   try {
-    await bundle("src/main.ts", scratch, "es");
-    await bundle("scripts/executable-threads.ts", scratch, "cjs");
-    const threads = join(scratch, "executable-threads.js");
+    await bundle({ main: join(root, "src/main.ts") }, scratch, "es");
+    await bundle({ threads: THREADS }, scratch, "cjs");
+    const threads = join(scratch, "threads.js");
     await writeFile(`${threads}.br`, brotliCompressSync(await readFile(threads)));
     const isStripped = await copyNode(join(scratch, "node"));
     // The executable has the path of its program in it: a relative one is equal in all builds.
@@ -103,7 +117,7 @@ export async function buildExecutable(output: string): Promise<Executable> {
         disableExperimentalSEAWarning: true,
         // NODE_OPTIONS of the user's own Node is not meant for this program.
         execArgvExtension: "none",
-        assets: { "threads.cjs.br": "executable-threads.js.br" },
+        assets: { "threads.cjs.br": "threads.js.br" },
       }),
     );
     execFileSync(process.execPath, ["--build-sea", "executable.json"], {

@@ -1,16 +1,11 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "vite";
+import { bundleSettings, threadModules } from "./bundle-settings.ts";
 
 const root = join(import.meta.dirname, "..");
 
-/** The program, and the modules that start a thread of their own file. */
-const entries = [
-  "main",
-  "operator/sync/check-value-aside",
-  "operator/template/render-aside",
-  "operator/vault-client/mirror/list-reader",
-];
+const entries = [{ name: "main", path: join(root, "src/main.ts") }, ...threadModules];
 
 /** Packages that only the vault server loads: they stay in `node_modules`. */
 const ofServer = [
@@ -31,10 +26,7 @@ const ofServer = [
 export async function buildProgram(outDir: string): Promise<void> {
   await removeFormer(outDir);
   await build({
-    configFile: false,
-    envDir: false,
-    publicDir: false,
-    logLevel: "warn",
+    ...bundleSettings,
     root,
     ssr: { noExternal: true, external: ofServer },
     build: {
@@ -45,7 +37,7 @@ export async function buildProgram(outDir: string): Promise<void> {
       minify: false,
       sourcemap: true,
       rolldownOptions: {
-        input: Object.fromEntries(entries.map((name) => [name, join(root, "src", `${name}.ts`)])),
+        input: Object.fromEntries(entries.map(({ name, path }) => [name, path])),
         output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
       },
     },

@@ -3,6 +3,7 @@ import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build } from "vite";
+import { bundleSettings } from "./bundle-settings.ts";
 
 const root = join(import.meta.dirname, "../src/vault/web");
 const outDir = join(import.meta.dirname, "../dist/web");
@@ -15,10 +16,7 @@ const staging = `${outDir}.new`;
  */
 export async function buildWeb(): Promise<void> {
   await build({
-    configFile: false,
-    envDir: false,
-    publicDir: false,
-    logLevel: "warn",
+    ...bundleSettings,
     root,
     // Not for development either when tests build it: the same bytes for all.
     oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },

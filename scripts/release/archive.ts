@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { command } from "./command.ts";
 
 const reproducible = [
@@ -19,3 +21,7 @@ export function pack(folder: string, names: readonly string[], archive: string):
   command(program, ["--create", "--file", tar, ...reproducible, ...names], folder);
   command("sh", ["-c", 'gzip --no-name --best < "$0" > "$1"; rm "$0"', tar, archive], folder);
 }
+
+/** Returns the SHA-256 of a file, in hexadecimal digits. */
+export const sha256 = (file: string): string =>
+  createHash("sha256").update(readFileSync(file)).digest("hex");

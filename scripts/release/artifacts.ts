@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   copyFileSync,
   cpSync,
@@ -18,7 +17,7 @@ import { provide } from "../../test/lab/control-plane/binaries/provide.ts";
 import type { Progress } from "../../test/lab/control-plane/progress.ts";
 import { goTool } from "../../test/lab/tools/go-tool.ts";
 import { sbom } from "../supply/sbom.ts";
-import { pack } from "./archive.ts";
+import { pack, sha256 } from "./archive.ts";
 import { command } from "./command.ts";
 import { krewManifest } from "./krew.ts";
 
@@ -171,12 +170,7 @@ export async function writeArtifacts(options: ReleaseOptions): Promise<string[]>
       `${JSON.stringify(sbom(source), undefined, 2)}\n`,
     );
     const names = readdirSync(output).toSorted();
-    const sums = names.map(
-      (name) =>
-        `${createHash("sha256")
-          .update(readFileSync(join(output, name)))
-          .digest("hex")}  ${name}`,
-    );
+    const sums = names.map((name) => `${sha256(join(output, name))}  ${name}`);
     writeFileSync(join(output, "SHA256SUMS"), `${sums.join("\n")}\n`);
     return sums;
   } finally {

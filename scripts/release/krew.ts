@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { sha256 } from "./archive.ts";
 
 /** Names of Node's platforms and processors in Go, and so in krew. */
 const go: Readonly<Record<string, string>> = { x64: "amd64", win32: "windows" };
@@ -27,11 +27,10 @@ export function krewManifest({ version, folder, url }: KrewOptions): string {
       if (!name.startsWith(prefix)) return [];
       const { os, arch } = platform.exec(name.slice(prefix.length))?.groups ?? {};
       if (os === undefined || arch === undefined) return [];
-      const hash = createHash("sha256").update(readFileSync(join(folder, name)));
       return {
         selector: { matchLabels: { os: inGo(os), arch: inGo(arch) } },
         uri: `${url}/${name}`,
-        sha256: hash.digest("hex"),
+        sha256: sha256(join(folder, name)),
         bin: "vaultsync",
       };
     });
