@@ -35,7 +35,7 @@ interface ChipsFieldProps {
 
 /** Returns the entries of a text: addresses one by one, anything else as a whole. */
 function entriesOf(text: string): readonly string[] {
-  if (text.includes("@")) return emailList(text).map((email) => email.toLowerCase());
+  if (text.includes("@")) return emailList(text);
   return text.trim() === "" ? [] : [text.trim()];
 }
 

@@ -7,11 +7,18 @@ interface PagerProps {
   readonly onPage: (page: number) => void;
 }
 
+/** Returns the page that a list shows: the wanted one, or the last one of a shorter list. */
+export const shownPage = (wanted: number, total: number, pageSize: number): number =>
+  Math.min(wanted, lastPage(total, pageSize));
+
+const lastPage = (total: number, pageSize: number): number =>
+  Math.max(0, Math.ceil(total / pageSize) - 1);
+
 const figures = new Intl.NumberFormat("en");
 
 /** Shows the visible range of a long list, and buttons for the other pages when there are any. */
 export function Pager({ page, pageSize, total, onPage }: PagerProps): VNode {
-  const last = Math.max(0, Math.ceil(total / pageSize) - 1);
+  const last = lastPage(total, pageSize);
   const from = page * pageSize + 1;
   const to = Math.min(total, from + pageSize - 1);
   const span =

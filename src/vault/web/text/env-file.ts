@@ -83,9 +83,9 @@ export function parseEnvFile(text: string): EnvFile {
     if (/^\s*(?:#|$)/u.test(lines[at] ?? "")) continue;
     const found = variableAt(lines, at);
     if (found) {
-      const { name } = found.variable;
+      const { name, value } = found.variable;
       if (variables.has(name)) repeated.add(name);
-      variables.set(found.variable.name, found.variable.value);
+      variables.set(name, value);
       at = found.end;
     } else unreadable.push(at + 1);
   }

@@ -20,7 +20,7 @@ import { useUploads } from "./use-upload-queue.ts";
 import type { FileRecord } from "../../../../protocol/responses.ts";
 import { DataTable, type Column } from "../../parts/data-table.tsx";
 import { Empty } from "../../parts/notes.tsx";
-import { Pager } from "../../parts/pager.tsx";
+import { Pager, shownPage } from "../../parts/pager.tsx";
 import { SearchField, SelectField } from "../../parts/field.tsx";
 import { useListScroll } from "../../parts/scroll-position.ts";
 import { writeQuery } from "../../routing/use-route.ts";
@@ -78,7 +78,7 @@ interface FileListProps {
 function FileList({ files, view, onChange }: FileListProps): VNode {
   const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
   const matching = useMemo(() => selectFiles(files, view), [files, view]);
-  const page = Math.min(view.page, Math.floor(Math.max(0, matching.length - 1) / PAGE_SIZE));
+  const page = shownPage(view.page, matching.length, PAGE_SIZE);
   const listRef = useListScroll(page);
   if (files.length === 0) {
     return (

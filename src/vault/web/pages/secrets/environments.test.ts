@@ -1,25 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { SecretRecord } from "../../../../protocol/responses.ts";
+import { listedSecret } from "../../../../../test/lab/vault/listed-secret.ts";
 import { compareEnvironments, environmentsIn, hasGap } from "./environments.ts";
 
-const ann = "ann@example.com";
-
-function secret(key_name: string, environment_type = "dev", owner = ann): SecretRecord {
-  return {
-    key_name,
-    key_version: 1,
-    owner,
-    shared: false,
-    permission: "RW",
-    metadata: { environment_type },
-    delete_time: 525_600_000,
-    created_at: "2026-11-20T10:00:00.000Z",
-    updated_at: "2026-11-20T10:00:00.000Z",
-    expires_at: "2026-11-30T10:00:00.000Z",
-    expired: false,
-    delete_at: "3025-11-20T10:00:00.000Z",
-  };
-}
+const secret = (key_name: string, environment_type = "dev", owner = "ann@example.com") =>
+  listedSecret(key_name, { metadata: { environment_type }, owner });
 
 describe("environments in a folder", () => {
   test("are folders with a usual name, in the order in which a change reaches them", () => {

@@ -1,5 +1,5 @@
 import type { SecretRecord } from "../../../../protocol/responses.ts";
-import { foldersIn, metadataChoices } from "./list-view.ts";
+import { foldersIn, metadataChoices, startIn } from "./list-view.ts";
 
 /** Usual names of environments, in the order in which a change reaches them. */
 const usual = [
@@ -36,7 +36,7 @@ export interface ComparedName {
 
 /** Returns the start of the names in an environment. */
 export function startOf(folder: string, environment: string): string {
-  return folder === "" ? `${environment}/` : `${folder}/${environment}/`;
+  return startIn(startIn(folder) + environment);
 }
 
 /** Returns the names in at least one of the environments in a folder, sorted. */

@@ -17,16 +17,14 @@ import { placeIn } from "./list-view.ts";
 import { useSecrets } from "./secrets-context.ts";
 import { useImport, type Planned } from "./use-import.ts";
 import { readFile } from "./value-field.tsx";
-
-function plural(count: number): string {
-  return `${count} secret${count === 1 ? "" : "s"}`;
-}
+import { secretCount } from "../../text/secret-count.ts";
 
 /** Says what is done to the secrets: `Create 2 and update 1 secret`. */
 function summary(verbs: readonly [string, string], created: number, updated: number): string {
   const [create, update] = verbs;
-  if (updated === 0) return created === 0 ? `${create} secrets` : `${create} ${plural(created)}`;
-  const updates = `${update} ${plural(updated)}`;
+  if (updated === 0)
+    return created === 0 ? `${create} secrets` : `${create} ${secretCount(created)}`;
+  const updates = `${update} ${secretCount(updated)}`;
   if (created === 0) return updates;
   return `${create} ${created} and ${updates.charAt(0).toLowerCase()}${updates.slice(1)}`;
 }
@@ -84,7 +82,7 @@ function ComparisonBar({ count, progress, compare }: ComparisonProps): VNode {
   return (
     <div class="stack">
       <p>
-        You have {plural(count)} of these names already. Compare the values to choose what to
+        You have {secretCount(count)} of these names already. Compare the values to choose what to
         update; otherwise they stay.
       </p>
       <div class="buttons">

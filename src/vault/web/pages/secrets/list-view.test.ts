@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { SecretRecord } from "../../../../protocol/responses.ts";
+import { listedSecret as secret } from "../../../../../test/lab/vault/listed-secret.ts";
 import {
   firstView,
   foldersIn,
@@ -13,24 +13,6 @@ import {
 
 const me = "ann@example.com";
 const NOW = Date.parse("2026-11-20T10:00:00.000Z");
-
-function secret(key_name: string, more: Partial<SecretRecord> = {}): SecretRecord {
-  return {
-    key_name,
-    key_version: 1,
-    owner: me,
-    shared: false,
-    permission: "RW",
-    metadata: { environment_type: "dev", description: "n/a" },
-    delete_time: 525_600_000,
-    created_at: "2026-11-20T10:00:00.000Z",
-    updated_at: "2026-11-20T10:00:00.000Z",
-    expires_at: "2026-11-30T10:00:00.000Z",
-    expired: false,
-    delete_at: "3025-11-20T10:00:00.000Z",
-    ...more,
-  };
-}
 
 const list = [
   secret("shop-db", { metadata: { environment_type: "prod", team: { colour: "Blue" } } }),

@@ -112,9 +112,12 @@ export interface Folder {
   readonly count: number;
 }
 
+/** Returns the start of the names in a folder. */
+export const startIn = (folder: string): string => (folder === "" ? "" : `${folder}/`);
+
 /** Returns the folders directly in a folder, those with the most secrets if there are too many. */
 export function foldersIn(secrets: readonly SecretRecord[], folder: string): readonly Folder[] {
-  const start = folder === "" ? "" : `${folder}/`;
+  const start = startIn(folder);
   const counts = new Map<string, number>();
   for (const { key_name: name } of secrets) {
     const end = name.indexOf("/", start.length);
@@ -180,7 +183,7 @@ export function selectSecrets(
   const selected = secrets
     .filter((secret) => isOfKind(secret, kind, email))
     .filter((secret) => environment === "" || environmentOf(secret) === environment)
-    .filter(({ key_name }) => folder === "" || key_name.startsWith(`${folder}/`))
+    .filter(({ key_name }) => key_name.startsWith(startIn(folder)))
     .filter((secret) => expiresWithin(secret, expiry, now))
     .filter((secret) => {
       const text = words.length > 0 ? searchedText(secret) : "";
@@ -210,7 +213,7 @@ export function parseView(query: string): ListView {
 /** Returns where the list of this query is: the start of new names, and an environment or none. */
 export function placeIn(query: string): { readonly prefix: string; readonly environment: string } {
   const { folder, environment } = parseView(query);
-  return { prefix: folder === "" ? "" : `${folder}/`, environment };
+  return { prefix: startIn(folder), environment };
 }
 
 /** Returns the query of a new secret that starts with this name and environment. */

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
-import { Pager } from "../../parts/pager.tsx";
+import { Pager, shownPage } from "../../parts/pager.tsx";
 import { useListScroll } from "../../parts/scroll-position.ts";
 import { NameText, Timestamp } from "../../parts/value-text.tsx";
 import { hrefOf } from "../../routing/route.ts";
@@ -136,7 +136,7 @@ export function Matrix({ secrets, matching, environments, view, onView }: Matrix
     (row) =>
       (!gaps || hasGap(row)) && row.cells.some((cell) => cell.some((each) => found.has(each))),
   );
-  const page = Math.min(view.page, Math.floor(Math.max(0, wanted.length - 1) / PAGE_SIZE));
+  const page = shownPage(view.page, wanted.length, PAGE_SIZE);
   const listRef = useListScroll(page);
   const lacking = wanted.filter(hasGap).length;
   const list = hrefOf({ page: "secrets", query: viewQuery({ ...view, compared: false, page: 0 }) });

@@ -21,7 +21,7 @@ function checkEmails(emails: readonly string[]): void {
  */
 export function readRecipients(text: string): Recipients {
   if (!text.includes("@")) return { kind: "team", to: text.trim() };
-  const to = [...new Set(emailList(text).map((email) => email.toLowerCase()))];
+  const to = [...new Set(emailList(text))];
   checkEmails(to);
   return { kind: "people", to };
 }

@@ -7,7 +7,7 @@ import { Lazy } from "../../parts/lazy.tsx";
 import { LoadedView } from "../../parts/loaded-view.tsx";
 import { TrashLink } from "../deletion/trash-link.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
-import { Pager } from "../../parts/pager.tsx";
+import { Pager, shownPage } from "../../parts/pager.tsx";
 import { useListScroll } from "../../parts/scroll-position.ts";
 import { useReturn } from "../../parts/use-return.ts";
 import { hrefOf } from "../../routing/route.ts";
@@ -127,7 +127,7 @@ function ListPages({ secrets, matching, view }: ListPagesProps): VNode {
     setLooked(looked + 1);
   };
   const selection = useSelection(secrets);
-  const page = Math.min(view.page, Math.floor(Math.max(0, matching.length - 1) / PAGE_SIZE));
+  const page = shownPage(view.page, matching.length, PAGE_SIZE);
   const listRef = useListScroll(page);
   const shown = matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
   return (

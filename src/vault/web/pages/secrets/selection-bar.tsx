@@ -12,6 +12,7 @@ import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { ShareSelectedDialog } from "./share-selected-dialog.tsx";
 import type { Selection } from "./use-selection.ts";
 import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
+import { secretCount } from "../../text/secret-count.ts";
 
 interface SelectionBarProps {
   /** Secrets of the current page. */
@@ -55,9 +56,7 @@ export function SelectionBar({
           <span class="visually-hidden">Select all on this page</span>
         </label>
         <p role="status">
-          {secrets.length > 0
-            ? `${secrets.length} selected`
-            : `${matching.length} ${matching.length === 1 ? "secret" : "secrets"}`}
+          {secrets.length > 0 ? `${secrets.length} selected` : secretCount(matching.length)}
         </p>
         {chosen === page.length && chosen < matching.length && !matching.every(has) && (
           <button class="link-button" type="button" onClick={() => set(matching, true)}>

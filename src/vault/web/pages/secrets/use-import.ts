@@ -6,6 +6,7 @@ import { addVersion, createSecret, exposeLatest } from "../../service/secrets.ts
 import type { VaultClient } from "../../service/vault-client.ts";
 import { useClient } from "../../session/client-context.ts";
 import { parseEnvFile } from "../../text/env-file.ts";
+import { secretCount } from "../../text/secret-count.ts";
 import { nameProblem } from "./secret-name.ts";
 import { useSecrets } from "./secrets-context.ts";
 
@@ -134,7 +135,7 @@ export function useImport(text: string, prefix: string): EnvImport {
     const reasons = failed.length > 0 ? ` Not stored: ${failed.join(" ")}` : "";
     throw new RequestError(
       "import_failed",
-      `${stopped} ${stored} of ${wanted.length} ${wanted.length === 1 ? "secret" : "secrets"}.${reasons}`,
+      `${stopped} ${stored} of ${secretCount(wanted.length)}.${reasons}`,
     );
   };
   return { planned, unreadable, repeated, progress, compare, store };

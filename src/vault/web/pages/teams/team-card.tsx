@@ -171,7 +171,7 @@ function AddMembersForm({ team, known, onChange }: AddMembersFormProps): VNode {
     ({ value }) => !team.members.includes(value),
   );
   const work = async (form: HTMLFormElement): Promise<void> => {
-    const members = emailList(formText(form, "members")).map((email) => email.toLowerCase());
+    const members = emailList(formText(form, "members"));
     await invitation.send((invite) => addMembers(client, team.group_id, members, invite), members);
     setRound(round + 1);
     toast(members.length === 1 ? `Added ${members.join("")}.` : `Added ${members.length} members.`);

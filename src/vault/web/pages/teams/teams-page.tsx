@@ -32,7 +32,7 @@ function NewTeamDialog({
   const work = async (form: HTMLFormElement): Promise<void> => {
     // One spelling of each name: the vault rejects others because they would look the same.
     const name = formText(form, "group_id").normalize("NFKC").replaceAll(/\s+/gu, " ").trim();
-    const members = emailList(formText(form, "members")).map((email) => email.toLowerCase());
+    const members = emailList(formText(form, "members"));
     await invitation.send((invite) => createTeam(client, name, members, invite), members);
     toast(`Created team ${name}.`);
     await onCreated();
