@@ -72,13 +72,16 @@ describe.each(looks)("accessibility with $name colors", ({ name: look, options }
       expect(found, state.name).toEqual([]);
     }
   });
+});
 
-  test.skipIf(look === "forced")("the background follows the color scheme", async () => {
-    const { page, go } = await browser.visit(vault, options);
+test.each(["light", "dark"] as const)(
+  "the background follows the color scheme %s",
+  async (colorScheme) => {
+    const { page, go } = await browser.visit(vault, { colorScheme });
     await go("/login");
     const [red = 0] =
       (await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).match(/\d+/g) ??
       [];
-    expect(Number(red) > 128).toBe(look === "light");
-  });
-});
+    expect(Number(red) > 128).toBe(colorScheme === "light");
+  },
+);
