@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { Mailer, type MailerPorts } from "../../../src/vault/server/mail/mailer.ts";
 import { smtpTransport } from "../../../src/vault/server/mail/smtp-transport.ts";
@@ -14,6 +14,8 @@ import { TestSmtpServer, type SmtpBehaviour } from "./smtp-server.ts";
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
+/** The time between two polls of an outbox. */
+const POLL_MS = 5_000;
 
 /** Returns the sample name of the email counter. */
 export const emailsTotal = (kind: string, outcome: string) =>
@@ -80,6 +82,18 @@ export async function startMailers(behaviour: SmtpBehaviour = {}) {
       await store.write(({ outbox }) => outbox.insert(whole));
       return whole;
     },
+    /**
+     * Waits for so many deliveries, and advances the clock from poll to poll until then; never while
+     * an email is being sent, whose attempt would time out.
+     */
+    delivered: (count: number): Promise<void> =>
+      expect
+        .poll(async () => {
+          const next = virtual.nextIn ?? Infinity;
+          if (next <= POLL_MS) await virtual.advance(next);
+          return smtp.deliveries;
+        })
+        .toHaveLength(count),
     waiting: (): Promise<number> => store.read(({ outbox }) => outbox.count()),
     metric: async (sample: string): Promise<string | undefined> => {
       const text = await metrics.registry.text();

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import {
   lstatSync,
-  mkdtempSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -82,17 +83,24 @@ export class PrivateDirectory implements Disposable {
   /** A stream for the standard streams of a process that uses the directory. */
   readonly keeper: Writable | undefined;
 
-  private constructor(path: string) {
+  private constructor(path: string, keeper: Writable | undefined) {
     this.path = path;
-    this.keeper = startKeeper(path);
+    this.keeper = keeper;
   }
 
   /** @throws Error that says what to do when there is no place in memory */
   static create(places: readonly string[] = placesInMemory()): PrivateDirectory {
     const prefix = `vaultsync-run-${namespace()}-${process.pid}-${startOf("self") ?? "0"}-`;
     for (const place of places) {
-      const path = known(() => mkdtempSync(join(place, prefix)));
-      if (path !== undefined) return new PrivateDirectory(path);
+      const path = join(place, prefix + randomUUID());
+      // Before the directory: a SIGKILL in between leaves neither.
+      const keeper = startKeeper(path);
+      const exists = known(() => {
+        mkdirSync(path, { mode: 0o700 });
+        return true;
+      });
+      if (exists) return new PrivateDirectory(path, keeper);
+      keeper?.destroy();
     }
     throw new Error(
       "files need a directory in memory, and neither XDG_RUNTIME_DIR nor /dev/shm is one that you can write: mount a tmpfs at /dev/shm (a container: --tmpfs /dev/shm), or set XDG_RUNTIME_DIR to a directory on one",

@@ -155,12 +155,12 @@ test("the outbox has one email per kind, sender and recipient", async () => {
 });
 
 test("finds an email of another process within five seconds", async () => {
-  const { smtp, clock: virtual, post, mailer, metric } = await startMailers();
+  const { clock: virtual, post, mailer, metric, delivered } = await startMailers();
   mailer().start();
   await expect.poll(() => metric("vaultsync_vault_emails_waiting")).toBe("0");
   await post();
   await virtual.advance(5_000);
-  await expect.poll(() => smtp.deliveries).toHaveLength(1);
+  await delivered(1);
 });
 
 test("stopping completes the email in flight and leaves later ones in the outbox", async () => {
@@ -203,7 +203,7 @@ test("stopping cancels an email after five seconds and makes it due immediately"
 });
 
 test("keeps an email while the SMTP server is down and sends it afterwards", async () => {
-  const { smtp, clock: virtual, post, mailer, lines, waiting } = await startMailers();
+  const { smtp, clock: virtual, post, mailer, lines, waiting, delivered } = await startMailers();
   await smtp.goAway();
   const { id } = await post();
   mailer().start();
@@ -216,7 +216,7 @@ test("keeps an email while the SMTP server is down and sends it afterwards", asy
   expect(await waiting()).toBe(1);
   await smtp.comeBack();
   await virtual.advance(MINUTE);
-  await expect.poll(() => smtp.deliveries).toHaveLength(1);
+  await delivered(1);
   await expect.poll(waiting).toBe(0);
 });
 
@@ -256,7 +256,7 @@ test.each([
   ["a message", 451, { data: () => Promise.reject(refusal(451)) }],
   ["a sender without a login", 530, { recipient: () => Promise.reject(refusal(530)) }],
 ])("retries after the temporary rejection of %s (%d)", async (_what, status, behaviour) => {
-  const { smtp, clock: virtual, post, mailer, lines } = await startMailers(behaviour);
+  const { smtp, clock: virtual, post, mailer, lines, delivered } = await startMailers(behaviour);
   await post();
   mailer().start();
   await expect.poll(() => lines).toHaveLength(1);
@@ -264,7 +264,7 @@ test.each([
   expect(lines[0]?.fields["code"]).toContain(String(status));
   smtp.behaviour = {};
   await virtual.advance(MINUTE);
-  await expect.poll(() => smtp.deliveries).toHaveLength(1);
+  await delivered(1);
 });
 
 test("retries after a rejected login", async () => {
@@ -274,6 +274,7 @@ test("retries after a rejected login", async () => {
     post,
     mailer,
     lines,
+    delivered,
   } = await startMailers({ login: { user: "u", password: "right" } });
   smtp.behaviour = { login: { user: "u", password: "other" } };
   await post();
@@ -281,7 +282,7 @@ test("retries after a rejected login", async () => {
   await expect.poll(() => lines[0]?.fields).toMatchObject({ code: "EAUTH 535" });
   smtp.behaviour = { login: { user: "u", password: "right" } };
   await virtual.advance(MINUTE);
-  await expect.poll(() => smtp.deliveries).toHaveLength(1);
+  await delivered(1);
 });
 
 test.each([
@@ -320,7 +321,7 @@ test("gives up on an undeliverable address without sending to another one", asyn
 });
 
 test("sends an email again after its lease when removing it failed", async () => {
-  const { smtp, store, clock: virtual, post, mailer, lines } = await startMailers();
+  const { smtp, store, clock: virtual, post, mailer, lines, delivered } = await startMailers();
   let broken = true;
   const dying: Store = {
     read: (work) => store.read(work),
@@ -349,7 +350,7 @@ test("sends an email again after its lease when removing it failed", async () =>
   await virtual.advance(5 * MINUTE - 1);
   expect(smtp.connections).toBe(1);
   await virtual.advance(1);
-  await expect.poll(() => smtp.deliveries).toHaveLength(2);
+  await delivered(2);
   const [first, second] = smtp.deliveries.map(({ mail }) => mail.headers.get("message-id"));
   expect(second).toBe(first);
 });
@@ -360,7 +361,14 @@ test("cancels an attempt after two minutes and retries", async () => {
     asked.resolve();
     await new Promise(() => undefined);
   };
-  const { smtp, clock: virtual, post, mailer, lines } = await startMailers({ data: hanging });
+  const {
+    smtp,
+    clock: virtual,
+    post,
+    mailer,
+    lines,
+    delivered,
+  } = await startMailers({ data: hanging });
   await post();
   mailer().start();
   await asked.promise;
@@ -372,5 +380,5 @@ test("cancels an attempt after two minutes and retries", async () => {
     .toMatchObject([{ level: "warn", fields: { code: "EABORT", attempt: 1 } }]);
   smtp.behaviour = {};
   await virtual.advance(MINUTE);
-  await expect.poll(() => smtp.deliveries).toHaveLength(1);
+  await delivered(1);
 });
