@@ -314,7 +314,7 @@ export class Controllers implements AsyncDisposable {
         push.onConnectionStateChange(key);
       },
       mayRemoveEntries: (key) => push.mayRemoveEntries(key),
-      removalFactsOf: (key) => sync.removalFactsOf(key),
+      removalFactsOf: (...connection) => sync.removalFactsOf(...connection),
     };
   }
 

@@ -196,3 +196,30 @@ test("a connection gets another vault while removals of its former one are held"
   const endsWithRestart = 2;
   expect(await runEpisode(endsWithRestart, commands)).toBeUndefined();
 });
+
+// The next process knew only what the target of the spec had. That one was not created yet, and the
+// former one was deleted, whose bytes the predecessor had held.
+test.each(["on", "off"] as const)(
+  "all names of a renamed resource disappear, and its process ends (watch of targets: %s)",
+  async (targetWatch) => {
+    const names = ["m1", "m2", "m3", "m4", "m5"];
+    const beta = (keys: string, target: object): Command =>
+      resource("beta", {
+        data: names.map((key, at) => ({ secretKey: `${keys}${at}`, remoteRef: { key } })),
+        target,
+      });
+    const commands: Command[] = [
+      { type: "configure", flags: { targetWatch, leaderElect: false } },
+      connection({ refreshInterval: "10s" }),
+      ...names.map(writing),
+      beta("k", { name: "one" }),
+      advance(60_000),
+      vanish,
+      advance(10_500),
+      beta("n", { name: "two", whenMissing: "Delete" }),
+      advance(600_000),
+    ];
+    const endsWithRestart = 2;
+    expect(await runEpisode(endsWithRestart, commands)).toBeUndefined();
+  },
+);

@@ -22,15 +22,18 @@ import type { WriteRules } from "./write-rules.ts";
 export async function checkRestart(world: World, rules: WriteRules): Promise<void> {
   const [before, start] = [stateOf(world), world.clock.now()];
   const isDelayed = hasDelayedVersions(world);
-  const isUncertain = world.isTampered || hasAmbiguousNames(world);
+  const isAmbiguous = hasAmbiguousNames(world);
+  const isUncertain = world.isTampered || isAmbiguous;
   const forgotten = forgottenHolds(world);
-  const isResumed = hasStuckRemovals(world);
+  const isResumed = hasStuckRemovals(world) || isAmbiguous;
   world.replicas.crashAll();
   world.replicas.startAll();
   await converge(world, rules);
   if (isDelayed || world.vaults.hasDeadlineBetween(start - 60_000, world.clock.now())) return;
   const after = stateOf(world);
-  for (const [name, state] of after) {
+  // A target that is gone is in the first one only.
+  for (const name of new Set([...before.keys(), ...after.keys()])) {
+    const state = after.get(name);
     if (isDeepStrictEqual(before.get(name), state) || isFoundConflict(state)) continue;
     const [was, is] = [before.get(name), state].map((each) => JSON.stringify(each));
     if (isUncertain && withoutNumber(was) === withoutNumber(is)) continue;
@@ -51,7 +54,8 @@ const hasDelayedVersions = ({ server }: World): boolean =>
 /**
  * Reports whether another owner's entry of a name was listed when the entry of the bytes was gone.
  * A hold counts it if that was at its deadline; the next process does not know of the deadline. Nor
- * does it count what a target had before it was taken away.
+ * does it count what a target had before it was taken away. A confirmation leaves such a key where
+ * it is: the next process holds it again.
  */
 const hasAmbiguousNames = ({ server }: World): boolean =>
   server
@@ -168,8 +172,8 @@ function stateOf({ server }: World): ReadonlyMap<string, unknown> {
  * with a missing source.
  */
 const isFoundConflict = (state: unknown): boolean =>
-  findCondition((state as { readonly conditions?: [] }).conditions, "Ready")?.reason ===
-  "TargetConflict";
+  findCondition((state as { readonly conditions?: [] } | undefined)?.conditions, "Ready")
+    ?.reason === "TargetConflict";
 
 /**
  * Fields of a connection that follow the login, or that neither time nor a name without a resource

@@ -106,9 +106,18 @@ export function showsServed(
   return !isShown && (itemsOmitted !== undefined || isClaimed());
 }
 
-/** Reports whether a status shows bytes of this source that the list lacked when it was written. */
-export const showsMissing = ({ items = [] }: SyncStatus, source: string): boolean =>
-  items.some((item) => sourceOf(item) === source && item.latest === undefined && isInTarget(item));
+/**
+ * Reports whether a status shows that a target has bytes of this source, and that the list lacked it
+ * when the status was written. `isClaimed` says whether a target has them, of another spec.
+ */
+export const showsMissing = (
+  { items = [] }: SyncStatus,
+  source: string,
+  isClaimed: () => boolean,
+): boolean => {
+  const missing = items.filter((item) => sourceOf(item) === source && item.latest === undefined);
+  return missing.some(isInTarget) || (missing.length > 0 && isClaimed());
+};
 
 /** Reports whether a status shows bytes of this source in the target. */
 export const showsBytes = ({ items = [] }: SyncStatus, source: string): boolean =>

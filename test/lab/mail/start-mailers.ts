@@ -86,8 +86,8 @@ export async function startMailers(behaviour: SmtpBehaviour = {}) {
      * Waits for so many deliveries, and advances the clock from poll to poll until then; never while
      * an email is being sent, whose attempt would time out.
      */
-    delivered: (count: number): Promise<void> =>
-      expect
+    delivered: async (count: number): Promise<void> =>
+      await expect
         .poll(async () => {
           const next = virtual.nextIn ?? Infinity;
           if (next <= POLL_MS) await virtual.advance(next);

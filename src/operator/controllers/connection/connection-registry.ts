@@ -271,7 +271,7 @@ export class ConnectionRegistry implements AsyncDisposable {
       account,
       intervalMs,
       wasHeld,
-      facts: this.#users().removalFactsOf(key),
+      facts: this.#users().removalFactsOf(key, account),
       limits: this.#blastLimits,
       snapshot: () => connection.snapshot,
       isStale: () => this.#opened(key)?.stale !== undefined,

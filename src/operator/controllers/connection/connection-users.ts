@@ -85,8 +85,11 @@ export interface ConnectionUsers {
   onConnectionStateChange(key: string, list?: Snapshot): void;
   /** Reports whether the deletion of a resource may have to delete entries in the vault. */
   mayRemoveEntries(key: string): boolean;
-  /** Returns what is known about the names that the resources refer to. */
-  removalFactsOf(key: string): RemovalFacts;
+  /**
+   * Returns what is known about the names that the resources refer to, for a connection with this
+   * account.
+   */
+  removalFactsOf(key: string, account: string): RemovalFacts;
 }
 
 /** Reports changes of the connections themselves. */

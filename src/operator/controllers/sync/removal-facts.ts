@@ -24,6 +24,8 @@ const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = {
 };
 
 interface Resources {
+  /** Email address of the account of the connection. */
+  readonly account: string;
   readonly references: ReferenceIndex;
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
   /** Returns what a resource shows, by its key of the queue; see `resourceReader`. */
@@ -56,8 +58,23 @@ function* usersOf(
 const requests = ({ resource }: ShownResource, name: string, owner?: string): boolean =>
   resource.items.some((item) => item.source === name && hasOwner(item, owner));
 
-const hasBytes = ({ status, claimed }: ShownResource, source: string): boolean =>
-  claimed.has(source) || showsBytes(status, source);
+/** Returns the facts of an entry that a resource shows; `hasClaim`: a target claims its bytes. */
+function entryOf(
+  { resource, status, claimed, claims }: ShownResource,
+  name: string,
+  account: string,
+) {
+  const hasClaim = (): boolean => claimed.has(name) || claims(entryIds("", name, account));
+  const hasBytes = (): boolean => showsBytes(status, name) || hasClaim();
+  const removes = (isDue: boolean): boolean =>
+    removesWhenGone(resource, status, name, isDue, hasClaim);
+  return {
+    hasBytes,
+    removes,
+    wasServed: (): boolean => showsServed(resource, status, name, hasClaim),
+    wasMissing: (): boolean => showsMissing(status, name, hasClaim),
+  };
+}
 
 /** Returns the rules for a name by id. */
 function rulesOf(
@@ -101,14 +118,13 @@ function claimedBy(
   for (const key of [...references.ofConnection(connection)].filter(isUser)) {
     const shown = resources.read(key);
     if (shown === undefined) continue;
-    const { resource, status, state } = shown;
+    const { resource, status, synced } = shown;
     const isShown = status.observedGeneration === resource.generation;
     for (const find of resource.finds) {
       if (metadataRule(find) !== rule) continue;
       const reported = isShown ? reportedFinds(status, find) : [];
-      const found =
-        state.state === "owned" ? claimedNames(find, state.synced, () => true) : reported;
-      for (const name of found) names.add(name);
+      const claimed = synced.flatMap((one) => claimedNames(find, one, () => true));
+      for (const name of synced.length > 0 ? claimed : reported) names.add(name);
     }
   }
   return names;
@@ -116,13 +132,15 @@ function claimedBy(
 
 /** Returns what the resources of a connection refer to and show. */
 export function removalFactsOf(resources: Resources, connection: string): RemovalFacts {
-  const { references } = resources;
+  const { references, account } = resources;
   function* users(kind: EntryKind, name: string, selection?: Selection): Generator<ShownResource> {
     for (const key of usersOf(resources, connection, kind, name, selection)) {
       const shown = resources.read(key);
       if (shown !== undefined) yield shown;
     }
   }
+  const entries = (kind: EntryKind, name: string, selection?: Selection) =>
+    users(kind, name, selection).map((shown) => entryOf(shown, name, account));
   return {
     isReferenced: (kind, name, selection) =>
       selection === undefined
@@ -130,14 +148,9 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
         : usersOf(resources, connection, kind, name, selection).some(() => true),
     hasReferences: (kind) => references.sourcesOf(connection, syncKindOf[kind]).size > 0,
     rulesOf: (kind, name) => rulesOf(resources, connection, kind, name),
-    wasServed: (kind, name, selection) =>
-      users(kind, name, selection).some(({ resource, status, claimed }) =>
-        showsServed(resource, status, name, () => claimed.has(name)),
-      ),
-    wasMissing: (kind, name, selection) =>
-      users(kind, name, selection).some(({ status }) => showsMissing(status, name)),
-    hasBytes: (kind, name, selection) =>
-      users(kind, name, selection).some((shown) => hasBytes(shown, name)),
+    wasServed: (...entry) => entries(...entry).some((one) => one.wasServed()),
+    wasMissing: (...entry) => entries(...entry).some((one) => one.wasMissing()),
+    hasBytes: (...entry) => entries(...entry).some((one) => one.hasBytes()),
     ownersOf: (name) => users("secret", name).flatMap(({ status }) => reportedOwners(status, name)),
     deadlineOf: (kind, name, id) =>
       users(kind, name)
@@ -145,15 +158,9 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
         .map(({ status }) => reportedDeadline(status, name))
         .find((deadline) => deadline !== undefined),
     removes: (kind, name, isDue, selection) =>
-      users(kind, name, selection).some(({ resource, status, claimed }) =>
-        removesWhenGone(resource, status, name, isDue, () => claimed.has(name)),
-      ),
+      entries(kind, name, selection).some((one) => one.removes(isDue)),
     removesBytes: (kind, name, isDue, selection) =>
-      users(kind, name, selection).some(
-        (shown) =>
-          hasBytes(shown, name) &&
-          removesWhenGone(shown.resource, shown.status, name, isDue, () => shown.claimed.has(name)),
-      ),
+      entries(kind, name, selection).some((one) => one.hasBytes() && one.removes(isDue)),
     claimedBy: (kind, rule) => claimedBy(resources, connection, syncKindOf[kind], rule),
     targetsOf: (kind, name, selection) =>
       usersOf(resources, connection, kind, name, selection)

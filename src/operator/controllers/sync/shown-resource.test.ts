@@ -5,6 +5,7 @@ import { VERSIONS_ANNOTATION, SOURCES_ANNOTATION } from "../../api/names.ts";
 import { sourceId, type TargetMetadata } from "../../sync/target.ts";
 import { secretSource } from "./secret-source.ts";
 import type { SyncedKind } from "./sync-reconciler.ts";
+import type { FormerTarget } from "./target-records.ts";
 
 const resource = (generation: number): KubeObject => ({
   apiVersion: "vaultsync.dev/v1alpha1",
@@ -15,6 +16,8 @@ const resource = (generation: number): KubeObject => ({
     data: [{ secretKey: "password", remoteRef: { key: "password" } }],
   },
 });
+
+const NO_FORMERS = { formers: () => [], isUnread: () => false };
 
 test("a resource is parsed once while its names are looked up, and again when it changes", () => {
   const objects = new Map([["shop/db", resource(1)]]);
@@ -32,7 +35,7 @@ test("a resource is parsed once while its names are looked up, and again when it
   } as unknown as SyncedKind;
   const read = resourceReader(
     { VaultSecret: kind, VaultFile: kind },
-    { metadata: () => undefined },
+    { metadata: () => undefined, ...NO_FORMERS },
   );
   const first = read("VaultSecret/shop/db");
   expect(read("VaultSecret/shop/db")).toBe(first);
@@ -44,36 +47,67 @@ test("a resource is parsed once while its names are looked up, and again when it
   expect(read("VaultSecret/shop/db")).toBe(undefined);
 });
 
-/** Returns the metadata of a target that claims bytes of this secret under the key password. */
-function target(source: string | undefined): TargetMetadata | undefined {
+/** Returns the metadata of a target that claims bytes of this secret under a key. */
+function target(source: string | undefined, key = "password"): TargetMetadata | undefined {
   if (source === undefined) return undefined;
   const annotations = {
-    [VERSIONS_ANNOTATION]: JSON.stringify({ password: 1 }),
-    [SOURCES_ANNOTATION]: JSON.stringify({ password: sourceId("vault", source, undefined) }),
+    [VERSIONS_ANNOTATION]: JSON.stringify({ [key]: 1 }),
+    [SOURCES_ANNOTATION]: JSON.stringify({ [key]: sourceId("vault", source, undefined) }),
   };
   const owners = [{ uid: "u", name: "db", controller: true }];
   return { uid: "t", resourceVersion: "1", labels: {}, annotations, owners, deleting: false };
 }
 
+/** Returns the kind with one resource. */
+const kindOf = (object: KubeObject): SyncedKind =>
+  ({ resources: new Map([["shop/db", object]]), source: secretSource() }) as unknown as SyncedKind;
+
+/** Returns the names that a resource shows as claimed, and the entries without an owner that it claims. */
+function claimedBy(read: ReturnType<typeof resourceReader>): unknown[] {
+  const shown = read("VaultSecret/shop/db");
+  const ids = ["password", "other"].filter((name) =>
+    shown?.claims([sourceId("", name, undefined)]),
+  );
+  return [[...(shown?.claimed ?? [])], ids];
+}
+
 test("what a resource shows follows its target, also if the resource did not change", () => {
-  const kind = {
-    resources: new Map([["shop/db", resource(1)]]),
-    source: secretSource(),
-  } as unknown as SyncedKind;
+  const kind = kindOf(resource(1));
   let metadata = target(undefined);
-  const read = resourceReader({ VaultSecret: kind, VaultFile: kind }, { metadata: () => metadata });
-  const claimed = () => {
-    const shown = read("VaultSecret/shop/db");
-    const ids = ["password", "other"].filter((name) =>
-      shown?.claims([`.${sourceId("vault", name, undefined).split(".")[1]}`]),
-    );
-    return [shown?.state.state, [...(shown?.claimed ?? [])], ids];
-  };
-  expect(claimed()).toEqual(["absent", [], []]);
+  const read = resourceReader(
+    { VaultSecret: kind, VaultFile: kind },
+    { metadata: () => metadata, ...NO_FORMERS },
+  );
+  expect(claimedBy(read)).toEqual([[], []]);
   metadata = target("password");
-  expect(claimed()).toEqual(["owned", ["password"], ["password"]]);
+  expect(claimedBy(read)).toEqual([["password"], ["password"]]);
   metadata = target("other");
-  expect(claimed()).toEqual(["owned", ["password"], ["other"]]);
+  expect(claimedBy(read)).toEqual([["password"], ["other"]]);
   metadata = target(undefined);
-  expect(claimed()).toEqual(["absent", [], []]);
+  expect(claimedBy(read)).toEqual([[], []]);
+});
+
+test("a former target claims what it has, also under a key that the spec does not have", () => {
+  const kind = kindOf(resource(1));
+  const metadata = target("password", "p")!;
+  let formers: FormerTarget[] = [];
+  const read = resourceReader(
+    { VaultSecret: kind, VaultFile: kind },
+    { metadata: () => undefined, isUnread: () => false, formers: () => formers },
+  );
+  const parsed = read("VaultSecret/shop/db")!.resource;
+  expect(claimedBy(read)).toEqual([[], []]);
+  formers = [{ former: { ...parsed, target: { ...parsed.target, name: "former" } }, metadata }];
+  expect(claimedBy(read)).toEqual([["password"], ["password"]]);
+  formers = [];
+  expect(claimedBy(read)).toEqual([[], []]);
+});
+
+test("a former target that was not read yet may have any entry", () => {
+  const kind = kindOf(resource(1));
+  const read = resourceReader(
+    { VaultSecret: kind, VaultFile: kind },
+    { metadata: () => undefined, formers: () => [], isUnread: () => true },
+  );
+  expect(claimedBy(read)).toEqual([[], ["password", "other"]]);
 });

@@ -1,32 +1,62 @@
 import { claimedNames } from "../../sync/find-items.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
-import type { SyncResource } from "../../sync/sync-resource.ts";
+import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import { readStatus, type SyncStatus } from "../../sync/stored-status.ts";
-import { type SyncedKey, type TargetState, targetState } from "../../sync/target.ts";
+import { sourceId, type SyncedKey, type TargetMetadata, targetState } from "../../sync/target.ts";
 import type { SyncedKind } from "./sync-reconciler.ts";
 import type { TargetRecords } from "./target-records.ts";
 
-/** A resource, and what its status and its target show. */
+/** The claims of a target, by item. */
+type Claims = ReadonlyMap<string, SyncedKey>;
+
+/**
+ * A resource, and what its status and its targets show: the one that its spec names, and former ones
+ * that still exist.
+ */
 export interface ShownResource {
   readonly resource: SyncResource;
   readonly status: SyncStatus;
-  readonly state: TargetState;
-  /** The names of the sources whose bytes the target claims to have. */
+  /** The claims of each target. */
+  readonly synced: readonly Claims[];
+  /** The names of the sources whose bytes a target claims to have. */
   readonly claimed: ReadonlySet<string>;
-  /** Reports whether the target claims bytes of one of these entries, of any vault; `entryIds`. */
-  claims(ids: readonly string[]): boolean;
+  /**
+   * Reports whether a target claims bytes of one of these entries, of any vault; `entryIds`. A former
+   * one that was not read yet may.
+   */
+  readonly claims: (ids: readonly string[]) => boolean;
 }
 
 const withoutVault = ({ source }: SyncedKey): string => source.slice(source.lastIndexOf("."));
 
-function shown(resource: SyncResource, status: SyncStatus, state: TargetState): ShownResource {
-  const synced = state.state === "owned" ? state.synced : new Map<string, SyncedKey>();
-  const entries = new Set([...synced.values()].map(withoutVault));
+const isEqual = (one: readonly unknown[], other: readonly unknown[]): boolean =>
+  one.length === other.length && one.every((each, index) => each === other[index]);
+
+/** A target of a resource, and the resource as one of that target. */
+type Target = readonly [of: SyncResource, metadata: TargetMetadata | undefined];
+
+function shown(
+  resource: SyncResource,
+  status: SyncStatus,
+  targets: readonly Target[],
+  isUnread: boolean,
+): ShownResource {
+  const synced = targets.flatMap((target) => {
+    const state = targetState(...target);
+    return state.state === "owned" ? [state.synced] : [];
+  });
+  const entries = new Set(synced.flatMap((one) => [...one.values()].map(withoutVault)));
+  // A former target may have the bytes of a source under another key.
+  const isClaimed = ({ id, source, owner }: SyncItem): boolean =>
+    synced.some((one) => one.has(id)) || entries.has(sourceId("", source, owner));
   const claimed = new Set([
-    ...resource.items.flatMap(({ id, source }) => (synced.has(id) ? source : [])),
-    ...resource.finds.flatMap((find) => claimedNames(find, synced, () => false)),
+    ...resource.items.filter(isClaimed).map(({ source }) => source),
+    ...resource.finds.flatMap((find) =>
+      synced.flatMap((one) => claimedNames(find, one, () => false)),
+    ),
   ]);
-  return { resource, status, state, claimed, claims: (ids) => ids.some((id) => entries.has(id)) };
+  const claims = (ids: readonly string[]): boolean => isUnread || ids.some((id) => entries.has(id));
+  return { resource, status, synced, claimed, claims };
 }
 
 /**
@@ -35,19 +65,31 @@ function shown(resource: SyncResource, status: SyncStatus, state: TargetState): 
  */
 export function resourceReader(
   kinds: Readonly<Record<SyncKind, SyncedKind>>,
-  targets: Pick<TargetRecords, "metadata">,
+  targets: Pick<TargetRecords, "metadata" | "formers" | "isUnread">,
 ): (key: string) => ShownResource | undefined {
-  let last: { readonly object: unknown; readonly metadata: unknown; readonly shown: ShownResource };
+  let last: {
+    readonly object: unknown;
+    readonly metadata: readonly unknown[];
+    readonly shown: ShownResource;
+  };
   return (key) => {
     const { kind, objectKey } = parseSyncKey(key);
     const object = kinds[kind].resources.get(objectKey);
     if (object === undefined) return undefined;
     const isSame = last?.object === object;
     const resource = isSame ? last.shown.resource : kinds[kind].source.parse(object).resource;
-    const metadata = targets.metadata(resource);
-    if (isSame && last.metadata === metadata) return last.shown;
+    const formers = targets.formers(resource);
+    const metadata = [targets.metadata(resource), ...formers.map((one) => one.metadata)];
+    if (isSame && isEqual(last.metadata, metadata)) return last.shown;
     const status = readStatus(kind, object["status"]);
-    last = { object, metadata, shown: shown(resource, status, targetState(resource, metadata)) };
+    const all: readonly Target[] = [resource, ...formers.map(({ former }) => former)].map(
+      (of, index) => [of, metadata[index]],
+    );
+    last = {
+      object,
+      metadata,
+      shown: shown(resource, status, all, targets.isUnread(resource, status.target)),
+    };
     return last.shown;
   };
 }

@@ -88,6 +88,8 @@ function scene(resyncMs = 0, workers = 4) {
       stopReading: () => log.push("stop reading"),
       forget: (key) => log.push(`forget target ${key}`),
       metadata: () => undefined,
+      formers: () => [],
+      isUnread: () => false,
     } as Partial<TargetRecords> as TargetRecords,
     propagations: new Propagations(clock, () => undefined),
     onReferencesChange: (connection) => void log.push(`references of ${connection}`),
@@ -317,7 +319,7 @@ test("every resource of both kinds is reconciled once per resync", async () => {
 
 test("removalFactsOf returns the names and targets of the resources of a connection", async () => {
   const { controller, add } = scene();
-  const facts = controller.removalFactsOf("shop/vault");
+  const facts = controller.removalFactsOf("shop/vault", "ops@example.com");
   expect(facts.hasReferences("secret")).toBe(false);
   expect([...facts.targetsOf("secret", "password")]).toEqual([]);
   await add(vaultSecret());

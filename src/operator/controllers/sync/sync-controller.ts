@@ -243,10 +243,10 @@ export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries">
   }
 
   /** Returns what the resources of a connection refer to and show. */
-  removalFactsOf(connection: string): RemovalFacts {
+  removalFactsOf(connection: string, account: string): RemovalFacts {
     const { kinds } = this.#options;
     const { references } = this;
-    return removalFactsOf({ references, kinds, read: this.#read }, connection);
+    return removalFactsOf({ account, references, kinds, read: this.#read }, connection);
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
