@@ -78,18 +78,15 @@ export function resourceReader(
     if (object === undefined) return undefined;
     const isSame = last?.object === object;
     const resource = isSame ? last.shown.resource : kinds[kind].source.parse(object).resource;
-    const formers = targets.formers(resource);
-    const metadata = [targets.metadata(resource), ...formers.map((one) => one.metadata)];
+    const all: readonly Target[] = [
+      [resource, targets.metadata(resource)],
+      ...targets.formers(resource).map(({ former, metadata }) => [former, metadata] as const),
+    ];
+    const metadata = all.map(([, of]) => of);
     if (isSame && isEqual(last.metadata, metadata)) return last.shown;
     const status = readStatus(kind, object["status"]);
-    const all: readonly Target[] = [resource, ...formers.map(({ former }) => former)].map(
-      (of, index) => [of, metadata[index]],
-    );
-    last = {
-      object,
-      metadata,
-      shown: shown(resource, status, all, targets.isUnread(resource, status.target)),
-    };
+    const isUnread = targets.isUnread(resource, status.target);
+    last = { object, metadata, shown: shown(resource, status, all, isUnread) };
     return last.shown;
   };
 }
