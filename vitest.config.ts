@@ -140,8 +140,8 @@ export default defineConfig({
       },
       {
         test: {
-          // The image, in containers next to the control plane: `npm test -- image`, where a
-          // Docker daemon runs.
+          // The image, in containers next to the control plane: `npm test -- image`, on Linux as
+          // root.
           name: "image",
           expect: expectOptions,
           include: ["test/image/**/*.test.ts"],
@@ -153,11 +153,24 @@ export default defineConfig({
       },
       {
         test: {
+          // Pods that mount targets, on a node of this machine: a part of the next project that
+          // takes few builds.
+          name: "mounts",
+          expect: expectOptions,
+          include: ["test/node/{mounts,changes}.test.ts"],
+          globalSetup: ["test/node/support/start.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
           // Pods on a node of this machine, one file after the other: on request only.
           name: "node",
           expect: expectOptions,
           include: ["test/node/**/*.test.ts"],
-          globalSetup: ["test/node/support/start.ts"],
+          globalSetup: ["test/node/support/start-with-all.ts"],
           testTimeout: 300_000,
           hookTimeout: 180_000,
           fileParallelism: false,

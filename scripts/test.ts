@@ -7,6 +7,11 @@ const vitest = (project: string, description: string): Program => ({
   node: ["node_modules/vitest/vitest.mjs", "run", "--project", project],
 });
 
+const asRoot = (project: string, description: string): Program => ({
+  description,
+  node: ["scripts/test-as-root.ts", project],
+});
+
 const suite: Menu = {
   postgres: vitest("postgres", "the vault server's tests on PostgreSQL"),
   web: vitest("web", "the web application, in a browser"),
@@ -14,14 +19,12 @@ const suite: Menu = {
   faults: vitest("faults", "faults between real processes"),
   e2e: vitest("e2e", "whole operators against a control plane, each in its own namespace"),
   cluster: vitest("cluster", "an operator for the whole cluster, one test after the other"),
-  image: { description: "the image, in containers", node: ["scripts/test-image.ts"] },
+  image: asRoot("image", "the image, in containers: Linux, as root"),
+  mounts: asRoot("mounts", "pods that mount targets, on a node of this machine: Linux, as root"),
 };
 
 const onRequest: Menu = {
-  node: vitest(
-    "node",
-    "operator, vault and workloads as pods of a cluster on this machine: Linux, as root",
-  ),
+  node: asRoot("node", "the same, and all else on a node: faults, upgrades, policies, alerts"),
   matrix: {
     description: "integration, e2e and cluster on the oldest and the newest Kubernetes",
     node: ["scripts/matrix.ts"],
@@ -53,6 +56,6 @@ process.exitCode =
   process.argv.length === 2
     ? await runSuite()
     : await runNamed(
-        "npm test [-- NAME [OPTIONS]]    (without NAME: check, then all from postgres to image)",
+        "npm test [-- NAME [OPTIONS]]    (without NAME: check, then all from postgres to mounts)",
         { unit, ...suite, ...onRequest },
       );

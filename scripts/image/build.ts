@@ -58,7 +58,7 @@ export async function buildImage(
   return inspectImage(tag);
 }
 
-export async function inspectImage(tag: string): Promise<BuiltImage> {
+async function inspectImage(tag: string): Promise<BuiltImage> {
   const [{ Size, RootFS }] = Inspected.parse(JSON.parse(await docker(["image", "inspect", tag])));
   return { tag, bytes: Size, layers: RootFS.Layers };
 }

@@ -1,92 +1,65 @@
-import { GenericContainer, PullPolicy, Wait, type StartedTestContainer } from "testcontainers";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdir, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { z } from "zod";
-import { containerLog, docker } from "../../lab/docker/docker.ts";
+import { inject } from "vitest";
+import { containerSpec, type Confinement } from "./container-spec.ts";
 
-type BindMount = Parameters<GenericContainer["withBindMounts"]>[0][number];
+const run = promisify(execFile);
 
-/** The permissions and resources of a container, as a pod names them. */
-export interface Confinement {
-  readonly image: string;
-  readonly command: readonly string[];
-  /** `user:group`; omitted: the image's. */
-  readonly user?: string;
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly mounts?: readonly BindMount[];
-  readonly memoryBytes?: number;
-  /** Directories with a memory file system. */
-  readonly memoryFileSystems?: readonly string[];
-}
-
-const State = z.object({ ExitCode: z.int() });
-const units: Readonly<Record<string, number>> = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
-
-/** testcontainers has no setter for these two settings of Docker. */
-class ReadOnlyContainer extends GenericContainer {
-  constructor(image: string, memoryBytes: number | undefined) {
-    super(image);
-    this.hostConfig.ReadonlyRootfs = true;
-    if (memoryBytes !== undefined) this.hostConfig.Memory = memoryBytes;
-  }
-}
+const Memory = z.object({
+  usage: z.object({ usage: z.int() }),
+  raw: z.record(z.string(), z.number()),
+});
+const Stats = z.object({ data: z.object({ memory: Memory }) });
 
 /**
- * A container with a read-only root file system, no capability and no new privileges, on the
- * network of the machine. Disposing it removes it.
+ * A container of runc, with a read-only root file system, no capability and no new privileges.
+ * Disposing it kills and removes it.
  */
 export class ConfinedContainer implements AsyncDisposable {
-  readonly #container: StartedTestContainer;
-  readonly #mountPoints: readonly string[];
+  readonly #id = `vaultsync-test-${randomBytes(6).toString("hex")}`;
+  readonly #directory: string;
+  readonly #process: ChildProcess;
+  readonly #exited: Promise<number>;
 
-  private constructor(container: StartedTestContainer, mountPoints: readonly string[]) {
-    this.#container = container;
-    this.#mountPoints = mountPoints;
+  private constructor(directory: string, confinement: Confinement, output: number) {
+    this.#directory = directory;
+    const input = confinement.input === undefined ? "ignore" : "pipe";
+    const args = ["--root", join(directory, "state"), "run", "--bundle", directory, this.#id];
+    this.#process = spawn(inject("image").runc, args, { stdio: [input, output, output] });
+    this.#exited = once(this.#process, "exit").then(([code]: (number | null)[]) => code ?? -1);
+    // A command that does not read its input may end first.
+    this.#process.stdin?.on("error", () => undefined).end(confinement.input);
   }
 
   /** Starts it and does not wait until it is ready. */
   static async start(confinement: Confinement): Promise<ConfinedContainer> {
-    const {
-      image,
-      command,
-      user,
-      environment = {},
-      mounts = [],
-      memoryBytes,
-      memoryFileSystems = [],
-    } = confinement;
-    const container = new ReadOnlyContainer(image, memoryBytes)
-      .withPullPolicy(PullPolicy.neverPull())
-      // The container that would remove others after a kill -9 has to be pulled; these are removed
-      // when they are disposed.
-      .withAutoCleanup(false)
-      .withAutoRemove(false)
-      .withNetworkMode("host")
-      .withDroppedCapabilities("ALL")
-      .withSecurityOpt("no-new-privileges")
-      .withCommand([...command])
-      .withEnvironment({ ...environment })
-      .withBindMounts([...mounts])
-      .withTmpFs(Object.fromEntries(memoryFileSystems.map((path) => [path, "rw"])))
-      .withWaitStrategy(Wait.forLogMessage(/./u));
-    if (user !== undefined) container.withUser(user);
-    const mountPoints = [...mounts.map(({ target }) => target), ...memoryFileSystems];
-    return new ConfinedContainer(await container.start(), mountPoints);
+    const directory = await mkdtemp(join(tmpdir(), "vaultsync-container-"));
+    await mkdir(join(directory, "state"));
+    const spec = containerSpec(inject("image").unpacked, confinement);
+    await writeFile(join(directory, "config.json"), JSON.stringify(spec));
+    await using output = await open(join(directory, "log"), "w");
+    return new ConfinedContainer(directory, confinement, output.fd);
   }
 
-  get #id(): string {
-    return this.#container.getId();
+  /** Waits for its end. @throws Error with what it wrote, unless it exited with 0 */
+  async succeed(): Promise<void> {
+    if ((await this.#exited) !== 0) throw new Error(await this.log());
+  }
+
+  async #runc(...args: readonly string[]): Promise<string> {
+    const state = join(this.#directory, "state");
+    return (await run(inject("image").runc, ["--root", state, ...args])).stdout;
   }
 
   /** Returns everything that it has written to standard output and standard error. */
   log(): Promise<string> {
-    return containerLog(this.#id);
-  }
-
-  /** Returns the files that differ from the image, except the mount points that Docker creates. */
-  async changedFiles(): Promise<string[]> {
-    const lines = (await docker(["diff", this.#id])).split("\n").filter((line) => line !== "");
-    return lines.filter(
-      (line) => !this.#mountPoints.some((point) => `${point}/`.startsWith(`${line.slice(2)}/`)),
-    );
+    return readFile(join(this.#directory, "log"), "utf8");
   }
 
   /**
@@ -94,21 +67,28 @@ export class ConfinedContainer implements AsyncDisposable {
    * the limit.
    */
   async memory(): Promise<number> {
-    const usage = await docker(["stats", "--no-stream", "--format", "{{.MemUsage}}", this.#id]);
-    const [, amount = "", unit = ""] = /^([\d.]+)(\w+)/u.exec(usage) ?? [];
-    return Number(amount) * (units[unit] ?? Number.NaN);
+    const stats: unknown = JSON.parse(await this.#runc("events", "--stats", this.#id));
+    const { usage, raw } = Stats.parse(stats).data.memory;
+    // Control groups v1 have the first name.
+    return usage.usage - (raw["total_inactive_file"] ?? raw["inactive_file"] ?? 0);
   }
 
   /** Sends SIGTERM, and SIGKILL after the grace period. Returns the exit code. */
   async stop(graceMs: number): Promise<number> {
-    await this.#container.stop({ timeout: graceMs, remove: false });
-    const { ExitCode } = State.parse(
-      JSON.parse(await docker(["inspect", "--format", "{{json .State}}", this.#id])),
-    );
-    return ExitCode;
+    await this.#runc("kill", this.#id, "TERM");
+    const timer = setTimeout(() => void this.#runc("kill", this.#id, "KILL"), graceMs);
+    try {
+      return await this.#exited;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await docker(["rm", "--force", "--volumes", this.#id]);
+    if (this.#process.exitCode === null) {
+      await this.#runc("delete", "--force", this.#id);
+      await this.#exited;
+    }
+    await rm(this.#directory, { recursive: true, force: true });
   }
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { chown, mkdir, writeFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { setDefaultCACertificates, getCACertificates } from "node:tls";
@@ -7,12 +7,14 @@ import { account } from "../../../scripts/demo/vault-account.ts";
 import { timeToReady, type StartTime } from "../../../scripts/image/start-time.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { certificate } from "../../lab/certificates.ts";
-import { docker } from "../../lab/docker/docker.ts";
 import { freePort } from "../../lab/control-plane/supervisor/free-port.ts";
 import { ConfinedContainer } from "./confined-container.ts";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import type { AdmittedPod } from "./admitted-pod.ts";
 import { z } from "zod";
+
+/** The user of the image. */
+const imageUser = 65_532;
 
 /** Returns a non-loopback address of this machine: the operator would reject the loopback one. */
 function address(): string {
@@ -26,30 +28,31 @@ function address(): string {
 
 /**
  * `vault serve` in a container, on https with a certificate of a test authority. This process
- * trusts that authority from then on. The data and the master key are in a Docker volume with one
- * account. Disposing it removes everything.
+ * trusts that authority from then on. The data and the master key are in a directory, with one account.
+ * Disposing it ends the server.
  */
 export class VaultContainer implements AsyncDisposable {
   readonly url: string;
   readonly metricsUrl: string;
   readonly #authority = certificate("test authority");
   readonly password = new Redacted(randomBytes(18).toString("base64url"));
-  readonly #image: string;
-  readonly #volume = `vaultsync-test-${randomBytes(6).toString("hex")}`;
+  readonly #data: string;
   readonly #certificates: string;
   #container: ConfinedContainer | undefined;
 
-  private constructor(image: string, url: string, metricsUrl: string, directory: string) {
-    this.#image = image;
+  private constructor(url: string, metricsUrl: string, directory: string) {
     this.url = url;
     this.metricsUrl = metricsUrl;
-    this.#certificates = join(directory, this.#volume);
+    this.#data = join(directory, "vault-data");
+    this.#certificates = join(directory, "vault-certificates");
   }
 
-  /** Creates key and account, without starting the server. `directory` is for the certificate. */
-  static async create(image: string, directory: string): Promise<VaultContainer> {
+  /** Creates key and account, without starting the server. Its files are in `directory`. */
+  static async create(directory: string): Promise<VaultContainer> {
     const url = `https://${address()}:${await freePort()}`;
-    const vault = new VaultContainer(image, url, `http://127.0.0.1:${await freePort()}`, directory);
+    const vault = new VaultContainer(url, `http://127.0.0.1:${await freePort()}`, directory);
+    await mkdir(vault.#data, { mode: 0o700 });
+    await chown(vault.#data, imageUser, imageUser);
     await vault.#writeCertificate();
     await vault.#command(["key", "generate", "/data/master.key"]);
     const data = ["--data", "/data/vault.db", "--master-key-file", "/data/master.key"];
@@ -69,27 +72,14 @@ export class VaultContainer implements AsyncDisposable {
     setDefaultCACertificates([...getCACertificates("default"), this.ca]);
   }
 
-  /** Runs a command of the vault on the volume, as confined as the server. */
+  /** Runs a command of the vault on its data, as confined as the server. */
   async #command(args: readonly string[], input = ""): Promise<void> {
-    const confined = [
-      "--read-only",
-      "--cap-drop=ALL",
-      "--security-opt=no-new-privileges",
-      `--volume=${this.#volume}:/data`,
-    ];
-    await docker(
-      [
-        "run",
-        "--rm",
-        "--interactive",
-        "--network=none",
-        ...confined,
-        this.#image,
-        "vault",
-        ...args,
-      ],
-      { input },
-    );
+    await using container = await ConfinedContainer.start({
+      command: ["vault", ...args],
+      mounts: [{ source: this.#data, target: "/data" }],
+      input,
+    });
+    await container.succeed();
   }
 
   /** Certificate of the authority, as PEM. */
@@ -102,12 +92,12 @@ export class VaultContainer implements AsyncDisposable {
     return this.#container;
   }
 
-  /** Starts the server, or starts a new one on the same volume after `container.stop()`. */
+  /** Starts the server, or starts a new one on the same data after `container.stop()`. */
   async start(): Promise<StartTime> {
     await this.#container?.[Symbol.asyncDispose]();
     const started = performance.now();
     this.#container = await ConfinedContainer.start({
-      image: this.#image,
+      hasNetwork: true,
       command: [
         "vault",
         "serve",
@@ -119,8 +109,8 @@ export class VaultContainer implements AsyncDisposable {
         "--tls-key-file=/certificates/tls.key",
       ],
       mounts: [
-        { source: this.#volume, target: "/data" },
-        { source: this.#certificates, target: "/certificates", mode: "ro" },
+        { source: this.#data, target: "/data" },
+        { source: this.#certificates, target: "/certificates", readOnly: true },
       ],
     });
     return timeToReady(this.url, started);
@@ -128,7 +118,6 @@ export class VaultContainer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#container?.[Symbol.asyncDispose]();
-    await docker(["volume", "rm", "--force", this.#volume]);
   }
 }
 
@@ -204,7 +193,6 @@ function bytesOf(quantity: string): number {
 export async function startOperatorContainer(
   controlPlane: ControlPlane,
   pod: AdmittedPod,
-  image: string,
 ): Promise<{ container: ConfinedContainer; url: string; time: StartTime }> {
   const [template] = pod.spec.containers;
   const [mount] = template.volumeMounts;
@@ -222,7 +210,7 @@ export async function startOperatorContainer(
   const { runAsUser, runAsGroup } = pod.spec.securityContext;
   const started = performance.now();
   const container = await ConfinedContainer.start({
-    image,
+    hasNetwork: true,
     command: template.args,
     user: `${runAsUser}:${runAsGroup}`,
     environment: {
@@ -230,7 +218,7 @@ export async function startOperatorContainer(
       KUBERNETES_SERVICE_HOST: hostname,
       KUBERNETES_SERVICE_PORT: port,
     },
-    mounts: [{ source, target: mount.mountPath, mode: "ro" }],
+    mounts: [{ source, target: mount.mountPath, readOnly: true }],
     memoryBytes: bytesOf(template.resources.limits.memory),
   });
   try {

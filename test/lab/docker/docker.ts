@@ -8,15 +8,10 @@ const daemonTimeoutMs = 3000;
  * Runs a command of Docker's and returns its standard output. @throws Error with the end of its
  * standard error
  */
-export async function docker(
-  args: readonly string[],
-  { timeoutMs = 0, input = "" } = {},
-): Promise<string> {
+export async function docker(args: readonly string[], { timeoutMs = 0 } = {}): Promise<string> {
   try {
-    const running = run("docker", args, { timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024 });
-    // A command that does not read its input may end first.
-    running.child.stdin?.on("error", () => undefined).end(input);
-    return (await running).stdout.trim();
+    const options = { timeout: timeoutMs, maxBuffer: 64 * 1024 * 1024 };
+    return (await run("docker", args, options)).stdout.trim();
   } catch (error) {
     const text =
       error instanceof Error && "stderr" in error && typeof error.stderr === "string"
@@ -26,14 +21,6 @@ export async function docker(
       text.split("\n").at(-1) || (error instanceof Error ? error.message : String(error));
     throw new Error(`docker ${args[0]}: ${reason}`, { cause: error });
   }
-}
-
-/** Returns what a container has written to standard output and standard error so far. */
-export async function containerLog(container: string): Promise<string> {
-  const { stdout, stderr } = await run("docker", ["logs", container], {
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  return stdout + stderr;
 }
 
 /**

@@ -1,10 +1,8 @@
-import { spawnSync } from "node:child_process";
 import type { TestProject } from "vitest/node";
 import { loadImage } from "../../../scripts/cluster/image.ts";
 import { installOperator, installVault } from "../../../scripts/cluster/install.ts";
-import { terminalProgress } from "../../lab/control-plane/progress.ts";
-import { type MonitoringPrograms, monitoringPrograms } from "../../lab/node/monitoring.ts";
-import { missingPackages } from "../../lab/node/requirements.ts";
+import { type Progress, terminalProgress } from "../../lab/control-plane/progress.ts";
+import type { NodeFeatures } from "../../lab/node/programs.ts";
 import { startNode } from "../../lab/node/start.ts";
 
 declare module "vitest" {
@@ -16,25 +14,15 @@ declare module "vitest" {
       readonly ca: string;
       readonly password: string;
     };
-    monitoring: MonitoringPrograms;
   }
 }
 
-const isDebian = process.platform === "linux" && spawnSync("apt-get", ["--version"]).status === 0;
-
-/**
- * Global setup of Vitest: installs the missing packages of Debian, starts a node, and installs
- * vault and operator from their charts with the image of this checkout.
- */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const progress = terminalProgress();
-  const features = { networkPolicies: true };
-  const packages = await missingPackages(features);
-  if (packages.length > 0 && isDebian && process.getuid?.() === 0) {
-    progress.note(`Installing ${packages.join(", ")} with apt-get.`);
-    spawnSync("apt-get", ["install", "--yes", "--no-install-recommends", ...packages]);
-  }
-  project.provide("monitoring", await monitoringPrograms(progress));
+/** Starts a node, and installs vault and operator from their charts with the image of this checkout. */
+export async function start(
+  project: TestProject,
+  progress: Progress,
+  features: NodeFeatures = {},
+): Promise<() => Promise<void>> {
   const cluster = await startNode({ progress, ...features });
   try {
     await loadImage(cluster, progress);
@@ -50,4 +38,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return async () => {
     await cluster[Symbol.asyncDispose]();
   };
+}
+
+/** Global setup of Vitest. */
+export default function setup(project: TestProject): Promise<() => Promise<void>> {
+  return start(project, terminalProgress());
 }
