@@ -23,7 +23,7 @@ RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
 
 # Node with the libraries it loads, and the application: no shell, no package manager, no compiler.
 FROM ${NODE_IMAGE} AS root
-COPY scripts/image/assemble.ts scripts/image/kept-in-image.ts /build/
+COPY scripts/image/assemble.ts scripts/image/kept-in-image.ts scripts/image/volumes.ts /build/
 COPY package.json LICENSE /application/
 COPY --from=dependencies /src/node_modules /application/node_modules
 COPY --from=build /src/dist /application/dist
@@ -32,7 +32,7 @@ RUN node /build/assemble.ts /output /application
 
 FROM scratch
 COPY --from=root /output/root/ /
-# The mount point of the vault's volume; a new volume takes over its owner. The operator writes no file.
+# The mount points of the vault's volumes; a new volume takes over its owner. The operator writes no file.
 COPY --from=root --chown=65532:65532 /output/volumes/ /
 ENV NODE_ENV=production
 # Numeric, so that runAsNonRoot can be verified.

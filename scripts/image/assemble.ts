@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { keptInImage } from "./kept-in-image.ts";
+import { volumes } from "./volumes.ts";
 
 const user = 65_532;
 
@@ -110,7 +111,7 @@ function normalize(path: string): void {
 function assemble(output: string, application: string): void {
   const root = join(output, "root");
   mkdirSync(root, { recursive: true });
-  mkdirSync(join(output, "volumes/data"), { recursive: true });
+  for (const volume of volumes) mkdirSync(join(output, "volumes", volume), { recursive: true });
   installNode(root);
   configure(root);
   cpSync(application, join(root, "app"), {
