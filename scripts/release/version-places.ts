@@ -12,6 +12,7 @@ const places: readonly (readonly [glob: string, pattern: RegExp])[] = [
   ["deploy/**/kustomization.yaml", /^ +newTag: (\S+)/dgmu],
   ["deploy/chart/Chart.yaml", /^(?:version|appVersion): (\S+)/dgmu],
   ["{README,docs/**/*}.md", /\bvaultsync:(\d+\.\d+\.\d+)/dgu],
+  ["deploy/self-hosting/compose.yaml", /\bvaultsync:(\d+\.\d+\.\d+)/dgu],
   ["{README,docs/**/*}.md", /^ +newTag: (\S+)/dgmu],
   ["test/lab/control-plane/deploy.test.ts", /REGISTRY\/vaultsync:(\d+\.\d+\.\d+)/dgu],
 ];

@@ -20,11 +20,10 @@ const root = join(import.meta.dirname, "../../..");
 const recipes = join(root, "deploy/self-hosting");
 const recipe = (name: string): Promise<string> => readFile(join(recipes, name), "utf8");
 const directory = new TestDirectory();
-const [nginx, caddy, analyze, compose] = [
+const [nginx, caddy, analyze] = [
   await debianProgram("nginx"),
   await debianProgram("caddy"),
   await installedProgram("systemd-analyze"),
-  await installedProgram("docker-compose"),
 ];
 
 const HOST = "vault.example.com";
@@ -212,13 +211,6 @@ test.skipIf(analyze === undefined)("the units of systemd are valid", async () =>
   const paths = units.map((name) => directory.join(name));
   const { stdout, stderr } = await run(analyze ?? "", ["verify", "--man=no", ...paths]);
   expect(stdout + stderr).toBe("");
-});
-
-test.skipIf(compose === undefined)("the compose file is valid", async () => {
-  const env = { ...process.env, VAULTSYNC_IMAGE: "vaultsync:test" };
-  const file = join(recipes, "compose.yaml");
-  const checked = await run(compose ?? "", ["-f", file, "config", "-q"], { env });
-  expect(checked.stderr).toBe("");
 });
 
 /** Installs the scripts next to a program of this checkout, with a store of one account. */
