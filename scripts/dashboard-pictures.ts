@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import chromium from "@sparticuz/chromium";
-import { chromium as playwright } from "playwright-core";
 import { stringify } from "yaml";
+import { launchChromium } from "../test/lab/chromium.ts";
 import { parts, rulesOf } from "../test/lab/monitoring/rules.ts";
 import { readDashboard } from "./pictures/dashboards/dashboard.ts";
 import { LiveScene } from "./pictures/dashboards/live-scene.ts";
@@ -79,10 +78,7 @@ const start = Date.now() / 1_000 + 5;
 await live(scene, start);
 const end = Date.now() / 1_000;
 process.stdout.write(`alerts: ${alertNames(await prometheus.range("ALERTS", start, end, 5))}\n`);
-const browser = await playwright.launch({
-  args: ["--no-sandbox"],
-  executablePath: await chromium.executablePath(),
-});
+const browser = await launchChromium();
 try {
   for (const part of parts) {
     const { html, height, empty } = await renderDashboard(readDashboard(part), prometheus, {

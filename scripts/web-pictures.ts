@@ -1,11 +1,6 @@
 import { join } from "node:path";
-import chromium from "@sparticuz/chromium";
-import {
-  chromium as playwright,
-  type Browser,
-  type BrowserContext,
-  type Page,
-} from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { launchChromium } from "../test/lab/chromium.ts";
 import type { TestVault } from "../test/lab/vault/test-vault.ts";
 import { z } from "zod";
 import { CSRF_HEADER } from "../src/protocol/headers.ts";
@@ -183,10 +178,7 @@ async function take(context: BrowserContext, url: string, picture: Picture): Pro
 async function renewPictures(): Promise<void> {
   await buildWeb();
   await using vault = await startExampleVault();
-  const browser = await playwright.launch({
-    args: ["--no-sandbox"],
-    executablePath: await chromium.executablePath(),
-  });
+  const browser = await launchChromium();
   try {
     const context = await logIn(browser, vault);
     for (const picture of pictures) await take(context, vault.url, picture);

@@ -1,11 +1,6 @@
-import chromium from "@sparticuz/chromium";
-import {
-  chromium as playwright,
-  type Browser,
-  type BrowserContextOptions,
-  type Page,
-} from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll } from "vitest";
+import { launchChromium } from "../../lab/chromium.ts";
 import type { TestVault } from "../../lab/vault/test-vault.ts";
 
 export interface Visit extends BrowserContextOptions {
@@ -42,10 +37,7 @@ export class TestBrowser {
 
   constructor() {
     beforeAll(async () => {
-      this.#browser = await playwright.launch({
-        args: ["--no-sandbox"],
-        executablePath: await chromium.executablePath(),
-      });
+      this.#browser = await launchChromium();
     });
     afterEach(async () => {
       await this.#kept.disposeAsync();
