@@ -61,6 +61,10 @@ const menu: Menu = {
     description: "memory of the operator by number of resources",
     node: ["scripts/bench/memory.ts"],
   },
+  web: {
+    description: "visits of the web application, in a browser",
+    node: ["scripts/bench/web.ts"],
+  },
   local: {
     description: "start of vaultsync run next to Node alone, and the speed of --mask",
     node: ["scripts/bench/local.ts"],

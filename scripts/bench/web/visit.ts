@@ -1,0 +1,82 @@
+import type { BrowserContext, CDPSession } from "playwright-core";
+import { z } from "zod";
+import { USABLE, usableProbe } from "./usable-probe.ts";
+
+/** The connection and the processor of a visitor. */
+export type Speed = "plain" | "slow";
+
+/** A phone on a mobile network: 1.6 Mbit/s down, half of it up, 150 ms, a quarter of the CPU. */
+const SLOW_NETWORK = {
+  offline: false,
+  latency: 150,
+  downloadThroughput: 1_600_000 / 8,
+  uploadThroughput: 800_000 / 8,
+};
+const SLOW_CPU = 4;
+const KIB = 1024;
+
+/** The figures of one visit, by name and unit. */
+export type Figures = Readonly<Record<string, number>>;
+
+/** Counts what a page fetches from the server: what comes from the browser's cache does not count. */
+class Traffic {
+  requests = 0;
+  compressed = 0;
+  raw = 0;
+
+  constructor(session: CDPSession) {
+    const cached = new Set<string>();
+    session.on("Network.requestWillBeSent", () => (this.requests += 1));
+    session.on("Network.requestServedFromCache", ({ requestId }) => this.#omit(cached, requestId));
+    session.on("Network.responseReceived", ({ requestId, response }) => {
+      if (response.fromDiskCache === true) this.#omit(cached, requestId);
+    });
+    session.on("Network.dataReceived", ({ requestId, dataLength }) => {
+      if (!cached.has(requestId)) this.raw += dataLength;
+    });
+    session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+      if (!cached.has(requestId)) this.compressed += encodedDataLength;
+    });
+  }
+
+  #omit(cached: Set<string>, requestId: string): void {
+    if (!cached.has(requestId)) this.requests -= 1;
+    cached.add(requestId);
+  }
+}
+
+async function limit(session: CDPSession, speed: Speed): Promise<void> {
+  if (speed === "plain") return;
+  await session.send("Network.emulateNetworkConditions", SLOW_NETWORK);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: SLOW_CPU });
+}
+
+/** Opens the list of secrets in a new page, searches for a name that one of them has, and closes it. */
+export async function visit(
+  context: BrowserContext,
+  { url, speed, search }: { readonly url: string; readonly speed: Speed; readonly search: string },
+): Promise<Figures> {
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  await session.send("Network.enable");
+  await limit(session, speed);
+  await page.addInitScript({ content: usableProbe(search) });
+  const traffic = new Traffic(session);
+  const [report] = await Promise.all([
+    page.waitForEvent("console", (message) => message.text().startsWith(USABLE)),
+    page.goto(`${url}/#/secrets`),
+  ]);
+  await page.waitForLoadState("networkidle");
+  const longest = z.number().parse(await page.evaluate("globalThis.longestTask"));
+  await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  await page.close();
+  return {
+    requests: traffic.requests,
+    "compressed KiB": traffic.compressed / KIB,
+    "raw KiB": traffic.raw / KIB,
+    "usable ms": Number(report.text().slice(USABLE.length)),
+    "longest task ms": longest,
+    "heap MiB": usedSize / KIB / KIB,
+  };
+}
