@@ -7,7 +7,7 @@ import {
 } from "../../src/operator/api/kinds.ts";
 import { findCondition } from "../../src/operator/api/conditions.ts";
 import type { Condition, ConditionType } from "../../src/operator/api/status.ts";
-import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
+import { CREDENTIALS_TYPE, OWNER_ANNOTATION } from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { converge } from "./convergence.ts";
 import { itemsOf, type Spec } from "./invariants/spec-items.ts";
@@ -78,6 +78,7 @@ function uses({ spec, metadata: { namespace } }: KubeObject, connection: KubeObj
 
 interface ItemStatus {
   readonly secretKey?: string;
+  /** The source of a secret; the key of a file. */
   readonly key?: string;
   readonly version?: number;
   readonly latest?: number;
@@ -85,20 +86,23 @@ interface ItemStatus {
   readonly otherVault?: boolean;
 }
 
-/** Reports whether a target has bytes of a source that is gone, and that its policy removes. */
+/**
+ * Reports whether a target has bytes of a source that is gone, and that the policy of one of its
+ * keys removes.
+ */
 function hasHeldBytes({ clock }: World, { spec, status = {} }: KubeObject): boolean {
   const { items = [] } = status as { readonly items?: readonly ItemStatus[] };
   const { target: { whenMissing = "Retain" } = {} } = spec as Spec;
   const kept = new Set(
     itemsOf(spec as Spec).flatMap(({ id, absence }) => (absence === "optional" ? [] : [id])),
   );
-  return items.some(
-    ({ secretKey, key = "", version, latest, deleteAt = "", otherVault = false }) =>
+  const isRemoved = ({ secretKey, key = "", deleteAt = "" }: ItemStatus): boolean =>
+    whenMissing === "Delete" || !kept.has(secretKey ?? key) || Date.parse(deleteAt) <= clock.now();
+  const gone = items.filter(({ latest }) => latest === undefined);
+  return gone.some(
+    ({ key, version, otherVault = false }) =>
       (version !== undefined || otherVault) &&
-      latest === undefined &&
-      (whenMissing === "Delete" ||
-        !kept.has(secretKey ?? key) ||
-        Date.parse(deleteAt) <= clock.now()),
+      gone.some((other) => other.key === key && isRemoved(other)),
   );
 }
 
@@ -123,13 +127,28 @@ function forgottenHolds(world: World): ReadonlySet<string> {
 
 /**
  * Reports whether the bytes of a removed source are still in a target, because another source keeps
- * the target unchanged. The next process takes that for a removal that its predecessor could not
- * finish. With all else that is missing, it may hold.
+ * the target unchanged, or in a former one, because the next one is not in sync. The next process
+ * takes that for a removal that its predecessor could not finish. With all else that is missing, it
+ * may hold.
  */
 const hasStuckRemovals = (world: World): boolean =>
   [vaultSecretKind, vaultFileKind]
     .flatMap((kind) => world.server.all(kind))
-    .some((object) => hasHeldBytes(world, object));
+    .some((object) => hasHeldBytes(world, object) || hasFormerTarget(world, object));
+
+/** Reports whether an object that the spec does not name belongs to a resource. */
+function hasFormerTarget({ server }: World, { kind, metadata, spec }: KubeObject): boolean {
+  const { namespace, name } = metadata;
+  const { target = {} } = spec as Spec;
+  return [SECRETS, CONFIG_MAPS]
+    .flatMap((of) => server.all(of))
+    .some(
+      (object) =>
+        object.metadata.namespace === namespace &&
+        object.metadata.annotations?.[OWNER_ANNOTATION] === `${kind}/${name}` &&
+        object.metadata.name !== (target.name ?? name),
+    );
+}
 
 /** Reports whether a resource has no target because removals are held. */
 const isUncreated = (object: KubeObject): boolean =>
