@@ -19,6 +19,7 @@ const first: FileView = { search: "", order: "name", page: 0 };
 test.each<[Partial<FileView>, string[]]>([
   [{}, ["Backup of app.tar", "app.conf", "ca.pem"]],
   [{ search: "APP" }, ["Backup of app.tar", "app.conf"]],
+  [{ search: "äpp cönf" }, ["app.conf"]],
   [{ search: "app conf" }, ["app.conf"]],
   [{ order: "uploaded" }, ["ca.pem", "app.conf", "Backup of app.tar"]],
   [{ order: "size" }, ["Backup of app.tar", "ca.pem", "app.conf"]],

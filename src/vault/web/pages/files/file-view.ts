@@ -1,5 +1,6 @@
 import type { FileRecord } from "../../../../protocol/responses.ts";
 import { pageOf, queryOf } from "../../text/query-text.ts";
+import { folded, searchFor } from "../../text/search.ts";
 import { millisecondsOf } from "../../text/timestamp-text.ts";
 
 export const fileOrders = ["name", "uploaded", "size"] as const;
@@ -45,11 +46,6 @@ export function selectFiles(
   files: readonly FileRecord[],
   { search, order }: FileView,
 ): FileRecord[] {
-  const words = search.toLowerCase().split(/\s+/u).filter(Boolean);
-  return files
-    .filter(({ filename }) => {
-      const name = filename.toLowerCase();
-      return words.every((word) => name.includes(word));
-    })
-    .sort(comparisons[order]);
+  const isFound = searchFor(search);
+  return files.filter(({ filename }) => isFound(folded(filename))).sort(comparisons[order]);
 }

@@ -39,6 +39,7 @@ describe("the list of secrets", () => {
 
   test.each([
     ["DB", ["shop-db"]],
+    ["BLUÉ", ["shop-db"]],
     ["bob@", ["mail"]],
     ["environment_type:dev", ["api-key", "mail"]],
     ["blue prod", ["shop-db"]],

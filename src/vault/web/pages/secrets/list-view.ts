@@ -1,5 +1,6 @@
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { metadataText } from "../../text/metadata-text.ts";
+import { folded, searchFor } from "../../text/search.ts";
 import { millisecondsOf } from "../../text/timestamp-text.ts";
 import { pageOf, queryOf } from "../../text/query-text.ts";
 
@@ -152,7 +153,7 @@ function searchedText(secret: SecretRecord): string {
   const metadata = Object.entries(secret.metadata).map(
     ([name, value]) => `${name}:${metadataText(value)}`,
   );
-  const text = [secret.key_name, secret.owner, ...metadata].join("\n").toLowerCase();
+  const text = folded([secret.key_name, secret.owner, ...metadata].join("\n"));
   searchedTexts.set(secret, text);
   return text;
 }
@@ -179,16 +180,13 @@ export function selectSecrets(
   email: string,
   now: number,
 ): SecretRecord[] {
-  const words = search.toLowerCase().split(/\s+/u).filter(Boolean);
+  const isFound = searchFor(search);
   const selected = secrets
     .filter((secret) => isOfKind(secret, kind, email))
     .filter((secret) => environment === "" || environmentOf(secret) === environment)
     .filter(({ key_name }) => key_name.startsWith(startIn(folder)))
     .filter((secret) => expiresWithin(secret, expiry, now))
-    .filter((secret) => {
-      const text = words.length > 0 ? searchedText(secret) : "";
-      return words.every((word) => text.includes(word));
-    })
+    .filter((secret) => search === "" || isFound(searchedText(secret)))
     .sort(comparisons[order]);
   return reversed ? selected.toReversed() : selected;
 }

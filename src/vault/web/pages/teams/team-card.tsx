@@ -14,6 +14,7 @@ import { useAction } from "../../parts/use-action.ts";
 import { useInvitation } from "../../parts/use-invitation.tsx";
 import { userMark } from "../secrets/recipient-fields.tsx";
 import { emailList } from "../../text/email-list.ts";
+import { folded, searchFor } from "../../text/search.ts";
 
 /** Number of members from which a search field helps. */
 const SEARCHABLE = 8;
@@ -33,7 +34,7 @@ function MemberList({ team, onRemove }: MemberListProps): VNode {
   const { creator, members, group_id: name } = team;
   const first = [...new Set([me, creator])];
   const all = [...first, ...members.filter((email) => !first.includes(email))];
-  const shown = all.filter((email) => email.includes(search.trim().toLowerCase()));
+  const shown = all.filter((email) => searchFor(search)(folded(email)));
   return (
     <>
       {members.length > SEARCHABLE && (
