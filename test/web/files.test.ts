@@ -6,6 +6,7 @@ import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient } from "../lab/vault/vault-client.ts";
 import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
+import { stallDownloads } from "./support/stalled-download.ts";
 import { sha256 } from "../lab/vault/requests.ts";
 
 const browser = new TestBrowser();
@@ -228,6 +229,25 @@ describe("stored files", () => {
       expect((await download).suggestedFilename()).toBe("app.conf");
       expect(sha256(await readFile(await (await download).path()))).toBe(sha256(bytes));
     }
+  });
+
+  test("show the progress of a download that can be canceled and repeated", async () => {
+    const bytes = randomBytes(200_000);
+    await anns.upload([{ filename: "app.conf", bytes }]);
+    const { page, go } = await browser.visit(vault, { as: ann });
+    const stalled = browser.keep(await stallDownloads(page, vault));
+    await go("/files");
+    await page.getByRole("button", { name: "Download app.conf" }).click();
+    const cancel = page.getByRole("button", { name: "download of version 1 of app.conf" });
+    await cancel.getByText("50 %").waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await cancel.click();
+    await stalled.closed;
+    await page.getByText("Canceled the download of version 1 of app.conf.").waitFor();
+    await stalled.end();
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download app.conf" }).click();
+    expect(sha256(await readFile(await (await download).path()))).toBe(sha256(bytes));
   });
 
   test("a version and a whole file are deleted only after confirmation", async () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ann, secretRoute } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
 import { useFilledVault } from "./support/pages.ts";
+import { stallDownloads } from "./support/stalled-download.ts";
 
 const browser = new TestBrowser();
 const vault = await useFilledVault();
@@ -104,22 +105,11 @@ describe("vault that does not respond", () => {
 
   test("in the middle of a download is reported too", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
+    browser.keep(await stallDownloads(page, vault));
     await page.clock.install();
-    await page.addInitScript(() => {
-      const send = globalThis.fetch;
-      globalThis.fetch = async (input, init) => {
-        const response = await send(input, init);
-        if (!response.url.endsWith("/download_file")) return response;
-        const start = (body: ReadableStreamDefaultController): void => {
-          body.enqueue(new Uint8Array(1));
-          init?.signal?.addEventListener("abort", () => body.error(init.signal?.reason));
-        };
-        return new Response(new ReadableStream({ start }), response);
-      };
-    });
     await go("/files");
     await page.getByRole("button", { name: "Download app.conf" }).click();
-    await page.locator(".actions-cell .spinner").waitFor();
+    await page.getByRole("button", { name: "download of version 2 of app.conf" }).waitFor();
     await expect
       .poll(async () => {
         await page.clock.fastForward(1_000);
@@ -147,4 +137,24 @@ describe("vault that does not respond", () => {
     await page.getByRole("button", { name: "Try again to upload a.txt" }).click();
     await page.getByText("1 of 1 stored").waitFor();
   });
+});
+
+test("no request that has succeeded is listed as aborted by the browser", async () => {
+  const { page, go } = await browser.visit(vault, { as: ann });
+  const sent: string[] = [];
+  const failed: string[] = [];
+  const ended: string[] = [];
+  page.on("request", (request) => sent.push(request.url()));
+  page.on("requestfailed", (request) => failed.push(request.url()));
+  page.on("requestfinished", (request) => ended.push(request.url()));
+  for (let visit = 0; visit < 3; visit++) {
+    await go("/files");
+    await page.getByRole("button", { name: "Download app.conf" }).click();
+    await page.getByText("Downloaded version 2 of app.conf.").waitFor();
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByRole("button", { name: "Reveal value" }).first().click();
+    await page.getByText("Hidden automatically").waitFor();
+  }
+  await expect.poll(() => ended.length + failed.length).toBe(sent.length);
+  expect(failed).toEqual([]);
 });

@@ -1,44 +1,27 @@
 import { CSRF_HEADER } from "../../../protocol/headers.ts";
-import { RequestError, errorFromBody, unreachable } from "./request-error.ts";
-import { withDeadline } from "./response-deadline.ts";
+import { RequestError } from "./request-error.ts";
+import { send, type Transfer } from "./send.ts";
 import type { Guard } from "./shape.ts";
 
-/**
- * Posts JSON to the vault that served this page, with the session cookie. The whole body of the
- * response has arrived. With `knownTag`, the response has status 304 and no body when the content
- * still has this tag.
- * @throws RequestError for an error response, without a response, and `timed_out` when the response
- * takes too long
- */
+interface PostOptions {
+  readonly csrfToken?: string;
+  /** The response has status 304 and no body when the content still has this tag. */
+  readonly knownTag?: string | undefined;
+  readonly download?: Transfer | undefined;
+}
+
+/** Posts JSON, as `send` does. @throws RequestError */
 export async function post(
   path: string,
   body: object,
-  csrfToken?: string,
-  knownTag?: string,
+  { csrfToken, knownTag, download }: PostOptions = {},
 ): Promise<Response> {
-  const request: RequestInit = {
-    method: "POST",
-    credentials: "same-origin",
-    headers: {
-      "content-type": "application/json",
-      ...(csrfToken !== undefined && { [CSRF_HEADER]: csrfToken }),
-      ...(knownTag !== undefined && { "if-none-match": knownTag }),
-    },
-    body: JSON.stringify(body),
+  const headers = {
+    "content-type": "application/json",
+    ...(csrfToken !== undefined && { [CSRF_HEADER]: csrfToken }),
+    ...(knownTag !== undefined && { "if-none-match": knownTag }),
   };
-  const response = await withDeadline((signal) => fetch(path, { ...request, signal })).catch(
-    (error: unknown) => {
-      throw error instanceof RequestError ? error : unreachable();
-    },
-  );
-  if (!response.ok && response.status !== 304) {
-    throw errorFromBody(
-      response.status,
-      await response.text(),
-      response.headers.get("retry-after"),
-    );
-  }
-  return response;
+  return send(path, { headers, body: JSON.stringify(body), download });
 }
 
 /**

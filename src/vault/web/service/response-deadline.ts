@@ -1,5 +1,4 @@
 import { browserClock } from "./browser-clock.ts";
-import { timedOut } from "./request-error.ts";
 
 const slow = new Set<object>();
 const listeners = new Set<() => void>();
@@ -27,39 +26,35 @@ export const slowRequests = {
 };
 
 /**
- * Time in ms without a byte of the response after which a request counts as slow, and after which
- * it fails.
+ * Time in ms without progress after which a request counts as slow, and after which it fails.
  */
 const SLOW_MS = 5_000;
-export const SILENCE_MS = 30_000;
+const SILENCE_MS = 30_000;
+
+interface Deadline {
+  /** Starts the time again, because bytes were sent or received. */
+  readonly extend: () => void;
+  readonly end: () => void;
+}
 
 /**
- * Sends a request and returns its response with the whole body. Fails with `timed_out` once the
- * vault sends nothing for 30 seconds. A long download may take longer, as long as bytes arrive.
+ * Starts the deadline of a request. It may take any time as long as it progresses; `onSilence` is
+ * called after 30 seconds without progress.
  */
-export async function withDeadline(
-  send: (signal: AbortSignal) => Promise<Response>,
-): Promise<Response> {
-  const abort = new AbortController();
-  const limited = async <T>(step: Promise<T>): Promise<T> => {
-    const cancelSlow = browserClock.after(SLOW_MS, () => slowRequests.add(abort));
-    const cancelAbort = browserClock.after(SILENCE_MS, () => abort.abort(timedOut()));
-    try {
-      return await step;
-    } finally {
-      cancelSlow();
-      cancelAbort();
-      slowRequests.remove(abort);
-    }
+export function startDeadline(onSilence: () => void): Deadline {
+  const request = {};
+  let timers: readonly (() => void)[] = [];
+  const end = (): void => {
+    timers.forEach((cancel) => cancel());
+    slowRequests.remove(request);
   };
-  const response = await limited(send(abort.signal));
-  const reader = response.body?.getReader();
-  if (!reader || response.status === 304) return response;
-  const parts: Uint8Array<ArrayBuffer>[] = [];
-  for (;;) {
-    const { done, value } = await limited(reader.read());
-    if (done) break;
-    parts.push(value);
-  }
-  return new Response(new Blob(parts), { status: response.status, headers: response.headers });
+  const extend = (): void => {
+    end();
+    timers = [
+      browserClock.after(SLOW_MS, () => slowRequests.add(request)),
+      browserClock.after(SILENCE_MS, onSilence),
+    ];
+  };
+  extend();
+  return { extend, end };
 }

@@ -4,6 +4,7 @@ import { currentSession } from "./account.ts";
 import type { Session } from "./responses.ts";
 import { toRequestError, RequestError } from "./request-error.ts";
 import { post, readJson } from "./post.ts";
+import type { Transfer } from "./send.ts";
 import type { Guard } from "./shape.ts";
 
 /**
@@ -54,7 +55,7 @@ export class VaultClient {
     const path = operationPath[operation];
     const known = this.#lists.get(operation);
     const response = await this.guarded(() =>
-      post(path, { email: this.email }, this.#csrfToken, known?.etag),
+      post(path, { email: this.email }, { csrfToken: this.#csrfToken, knownTag: known?.etag }),
     );
     if (response.status === 304 && known && guard(known.body)) return known.body;
     const body = await readJson(response, guard);
@@ -64,8 +65,8 @@ export class VaultClient {
   }
 
   /** Posts within the session and returns the raw response. @throws RequestError */
-  async open(path: string, body: object): Promise<Response> {
-    return this.guarded(() => post(path, body, this.#csrfToken));
+  async open(path: string, body: object, download?: Transfer): Promise<Response> {
+    return this.guarded(() => post(path, body, { csrfToken: this.#csrfToken, download }));
   }
 
   /**
@@ -90,7 +91,7 @@ export class VaultClient {
    */
   async logOut(): Promise<void> {
     const send = (): Promise<Response> =>
-      post(sessionOperationPath.app_log_out, {}, this.#csrfToken);
+      post(sessionOperationPath.app_log_out, {}, { csrfToken: this.#csrfToken });
     try {
       await send();
     } catch (error) {

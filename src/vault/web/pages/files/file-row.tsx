@@ -5,7 +5,7 @@ import { Timestamp } from "../../parts/value-text.tsx";
 import { sizeText } from "../../text/size-text.ts";
 import { FileUsedBy } from "../consumers/used-by.tsx";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import type { Deletion } from "./delete-file-dialog.tsx";
 import { useToast } from "../../parts/toasts.tsx";
@@ -24,32 +24,43 @@ interface DownloadButtonProps {
   readonly compact?: boolean;
 }
 
-/** Downloads one version of a file. */
+/** Downloads one version of a file. While it does, the button shows how far it is, and cancels. */
 function DownloadButton({ filename, version, label, compact = false }: DownloadButtonProps): VNode {
   const client = useClient();
   const toast = useToast();
   const action = useAction();
-  const download = (): void =>
-    void action.run(async () => {
-      try {
-        saveBlob(await downloadFile(client, filename, version), filename);
-        toast(savedText(`version ${version} of ${filename}`, filename));
-      } catch (error) {
-        toast(toRequestError(error).message, "bad");
-      }
-    });
+  const abort = useRef(new AbortController());
+  const [share, setShare] = useState(0);
+  const what = `version ${version} of ${filename}`;
+  const download = async (): Promise<void> => {
+    abort.current = new AbortController();
+    const { signal } = abort.current;
+    setShare(0);
+    try {
+      const transfer = { onProgress: setShare, signal };
+      saveBlob(await downloadFile(client, filename, version, transfer), filename);
+      toast(savedText(what, filename));
+    } catch (error) {
+      if (signal.aborted) toast(`Canceled the download of ${what}.`);
+      else toast(toRequestError(error).message, "bad");
+    }
+  };
+  const onClick = (): void => {
+    if (action.busy) abort.current.abort();
+    else void action.run(download);
+  };
+  const progress = `${Math.round(share * 100)} %`;
+  const shown = action.busy ? `Cancel, ${progress}: download of ${what}` : label;
   return (
     <button
       class={compact ? "button icon-button" : "button"}
       type="button"
-      onClick={download}
-      aria-disabled={action.busy}
-      aria-label={label}
-      title={compact ? label : undefined}
+      onClick={onClick}
+      aria-label={shown}
+      title={compact ? shown : undefined}
     >
-      {compact && action.busy ? <span class="spinner" /> : <Icon name="download" />}
-      {!compact && "Download"}
-      {!compact && action.busy && <span class="spinner" />}
+      {compact && action.busy ? <span class="share">{progress}</span> : <Icon name="download" />}
+      {!compact && (action.busy ? `Cancel, ${progress}` : "Download")}
     </button>
   );
 }

@@ -107,7 +107,8 @@ export function useUploadQueue(client: VaultClient): UploadQueue {
       if (signal.aborted) return;
       try {
         set(id, { kind: "sending", share: 0 });
-        await uploadFile(client, file, (share) => set(id, { kind: "sending", share }), signal);
+        const onProgress = (share: number): void => set(id, { kind: "sending", share });
+        await uploadFile(client, file, { onProgress, signal });
         set(id, { kind: "done" });
         setStored((count) => count + 1);
       } catch (error) {
