@@ -157,7 +157,7 @@ describe("the pages' words for a refusal of the vault", () => {
       }),
     ).toBe("Name: at most 256 characters. Expires after: at least 0.");
     expect(refusalText(errors.fileTooLarge(67_108_864))).toBe(
-      "The file is too large: at most 67.1 MB.",
+      "The file is too large: at most 64 MiB.",
     );
     expect(refusalText(errors.tooManyLogins(40_000))).toBe(
       "Too many failed logins. Try again in 40 seconds.",

@@ -166,12 +166,12 @@ describe("upload in progress", () => {
     expect(await listed()).toHaveLength(1);
   });
 
-  test("of a file above 64 MB is not started", async () => {
+  test("of a file above 64 MiB is not started", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     const sent: string[] = [];
     page.on("request", (request) => sent.push(new URL(request.url()).pathname));
     await go("/files");
-    await page.getByText("At most 64 MB a file").waitFor();
+    await page.getByText("At most 64 MiB a file").waitFor();
     const transfer = await page.evaluateHandle(() => {
       const data = new DataTransfer();
       data.items.add(new File([new Uint8Array(64 * 1024 * 1024 + 1)], "large.bin"));
@@ -179,7 +179,7 @@ describe("upload in progress", () => {
       return data;
     });
     await page.locator(".drop-zone").dispatchEvent("drop", { dataTransfer: transfer });
-    await page.getByText("Not sent: it has 67.1 MB. At most 64 MB a file.").waitFor();
+    await page.getByText("Not sent: it has 64.1 MiB. At most 64 MiB a file.").waitFor();
     await row(page, "small.txt").waitFor();
     expect(sent.filter((path) => path.endsWith("/protect_file"))).toHaveLength(1);
     expect(await page.getByRole("button", { name: "Try again to upload large.bin" }).count()).toBe(

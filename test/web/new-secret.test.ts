@@ -124,7 +124,7 @@ describe("new secret page", () => {
     };
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await paste("é".repeat(2 ** 19 + 1));
-    await page.getByText("The pasted text has 1.05 MB; a value has at most 1.05 MB.").waitFor();
+    await page.getByText("The pasted text has 1.01 MiB; a value has at most 1 MiB.").waitFor();
     expect(await value.inputValue()).toBe("");
     const lines = "x".repeat(63) + "\n";
     await paste(lines.repeat(2 ** 14));
@@ -152,7 +152,7 @@ describe("new secret page", () => {
     const choose = (name: string, buffer: Buffer) =>
       page.locator('input[type="file"]').setInputFiles({ name, mimeType: "text/plain", buffer });
     await choose("large.txt", Buffer.alloc(2 ** 20 + 1, "x"));
-    await page.getByText("large.txt has 1.05 MB").waitFor();
+    await page.getByText("large.txt has 1.01 MiB").waitFor();
     await choose("binary", Buffer.from([0, 0xff]));
     await page.getByText("not text: stored as Base64").waitFor();
     await page.getByRole("button", { name: "Remove file" }).click();

@@ -3,7 +3,7 @@ import { useRef } from "preact/hooks";
 import { MAX_FILE_BYTES } from "../../../../protocol/limits.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { useFileDrop } from "../../parts/use-file-drop.ts";
-import { limitText } from "../../text/size-text.ts";
+import { sizeText } from "../../text/size-text.ts";
 
 /** Accepts files by drag and drop, or by a button. */
 export function DropZone({
@@ -28,7 +28,7 @@ export function DropZone({
         </button>
       </p>
       <p class="hint">
-        At most {limitText(MAX_FILE_BYTES)} a file. Uploading a file with an existing name adds a
+        At most {sizeText(MAX_FILE_BYTES)} a file. Uploading a file with an existing name adds a
         version.
       </p>
       <input

@@ -3,7 +3,7 @@ import { MAX_FILE_BYTES } from "../../../../protocol/limits.ts";
 import { toRequestError } from "../../service/request-error.ts";
 import { uploadFile } from "../../service/files.ts";
 import type { VaultClient } from "../../service/vault-client.ts";
-import { limitText, sizeText } from "../../text/size-text.ts";
+import { sizeText } from "../../text/size-text.ts";
 import { createContext } from "preact";
 
 export type UploadState =
@@ -37,7 +37,7 @@ function isEnded({ kind }: UploadState): boolean {
 
 function initialState({ size }: File): UploadState {
   if (size <= MAX_FILE_BYTES) return { kind: "waiting" };
-  const message = `Not sent: it has ${sizeText(size)}. At most ${limitText(MAX_FILE_BYTES)} a file.`;
+  const message = `Not sent: it has ${sizeText(size)}. At most ${sizeText(MAX_FILE_BYTES)} a file.`;
   return { kind: "failed", message, retry: false };
 }
 
