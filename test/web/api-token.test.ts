@@ -27,6 +27,7 @@ test("a token has a name, a scope and a lifetime, is listed and can be revoked",
     .fill(vault.passwords.get(ann) ?? "");
   await page.getByRole("button", { name: "Create token" }).click();
   await page.getByText("Expires in 30 days").first().waitFor();
+  await expect.poll(() => page.locator("h1:focus").count()).toBe(1);
   const item = page
     .getByRole("list", { name: "API tokens" })
     .getByRole("listitem")
@@ -35,6 +36,10 @@ test("a token has a name, a scope and a lifetime, is listed and can be revoked",
   const token = await page.locator(".token code").first().textContent();
   const program = new VaultClient(vault.url, ann, { token: token ?? "" });
   expect((await program.call("list_no_dup")).outcome()).toBe("200");
+  await page.getByRole("button", { name: "Done" }).click();
+  await page.getByRole("heading", { name: "New token" }).waitFor();
+  await expect.poll(() => page.locator("h1:focus").count()).toBe(1);
+  expect(await page.locator(".token").count()).toBe(0);
   await item.getByRole("button", { name: "Revoke backup script" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
   await item.waitFor({ state: "detached" });

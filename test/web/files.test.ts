@@ -137,6 +137,8 @@ describe("upload in progress", () => {
     await page.getByRole("link", { name: "Secrets" }).click();
     await page.getByRole("heading", { level: 1, name: "Secrets" }).waitFor();
     await page.getByRole("progressbar", { name: "Upload of held.bin" }).waitFor();
+    const clear = page.getByRole("button", { name: "Clear finished" });
+    expect(await clear.count()).toBe(0);
     await page.getByRole("button", { name: "Log out" }).click();
     await page
       .getByRole("dialog", { name: "Log out during uploads?" })
@@ -148,6 +150,7 @@ describe("upload in progress", () => {
     await (await question).dismiss();
     release();
     await page.getByText("1 of 1 stored").waitFor();
+    expect(await clear.count()).toBe(1);
     await page.getByRole("link", { name: "Files" }).click();
     await row(page, "held.bin").waitFor();
     await page.getByText("1 of 1 stored").waitFor({ state: "detached" });

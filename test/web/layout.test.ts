@@ -20,6 +20,20 @@ function excess(page: Page): Promise<number> {
   });
 }
 
+/** Returns the placeholders that do not fit their fields. */
+function cutPlaceholders(page: Page): Promise<string[]> {
+  return page.locator("input[placeholder]:visible").evaluateAll((fields) =>
+    fields.flatMap((field) => {
+      if (!(field instanceof HTMLInputElement) || field.value !== "") return [];
+      // A browser measures the text of a field, not its placeholder.
+      field.value = field.placeholder;
+      const isCut = field.scrollWidth > field.clientWidth;
+      field.value = "";
+      return isCut ? [field.placeholder] : [];
+    }),
+  );
+}
+
 /** Returns the markup of the focused element if nothing shows that it has the focus. */
 function invisibleFocus(): string[] {
   const { activeElement: element } = document;
@@ -35,7 +49,7 @@ function invisibleFocus(): string[] {
 }
 
 describe.each([320, 360, 768, 1280, 1920])("window of %d pixels", (width) => {
-  test("is at least as wide as every page", async () => {
+  test("is at least as wide as every page, with whole placeholders", async () => {
     const loggedOut = await browser.visit(vault, { viewport: { width, height: 740 } });
     const loggedIn = await browser.visit(vault, { as: ann, viewport: { width, height: 740 } });
     for (const { route, shows, requiresLogin } of allPages) {
@@ -43,14 +57,16 @@ describe.each([320, 360, 768, 1280, 1920])("window of %d pixels", (width) => {
       await go(route);
       await page.getByText(shows).first().waitFor();
       expect(await excess(page), route).toBe(0);
+      expect(await cutPlaceholders(page), route).toEqual([]);
     }
   });
 
-  test("is at least as wide as every dialog and form", async () => {
+  test("is at least as wide as every dialog and form, with whole placeholders", async () => {
     const visitor = await browser.visit(vault, { as: ann, viewport: { width, height: 740 } });
     for (const state of allStates) {
       await openState(visitor, state);
       expect(await excess(visitor.page), state.name).toBe(0);
+      expect(await cutPlaceholders(visitor.page), state.name).toEqual([]);
     }
   });
 

@@ -97,7 +97,7 @@ export function NewPasswordFields({ name, failure }: NewPasswordFieldsProps): VN
 export function readNewPassword(form: HTMLFormElement, name: string): string {
   const password = formText(form, name);
   if (password === formText(form, "again")) return password;
-  throw new RequestError("invalid_request", "The passwords do not match.", 0, [
-    { path: "again", reason: "Does not match." },
+  throw new RequestError("invalid_request", "Check the passwords.", 0, [
+    { path: "again", reason: "The passwords do not match." },
   ]);
 }

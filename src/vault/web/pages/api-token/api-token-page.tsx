@@ -6,7 +6,7 @@ import { browserClock } from "../../service/browser-clock.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Timestamp } from "../../parts/value-text.tsx";
-import { PageHeading } from "../../parts/page-heading.tsx";
+import { PageHeading, useTitleFocus } from "../../parts/page-heading.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import { useLoaded } from "../../parts/loaded-view.tsx";
 import { listCredentials } from "../../service/account-settings.ts";
@@ -61,6 +61,11 @@ function Tokens({
   readonly issued: Issued;
   readonly onDone: () => void;
 }): VNode {
+  const focusTitle = useTitleFocus();
+  const close = (): void => {
+    focusTitle();
+    onDone();
+  };
   return (
     <section class="card" aria-labelledby="token-title">
       <h2 id="token-title">Your token</h2>
@@ -77,8 +82,8 @@ function Tokens({
         Use the refresh token to obtain new access tokens. It expires when unused for 90 days.
       </p>
       <div class="buttons">
-        <button class="button" type="button" onClick={onDone}>
-          Hide tokens
+        <button class="button" type="button" onClick={close}>
+          Done
         </button>
       </div>
     </section>

@@ -3,6 +3,7 @@ import { Disclosure } from "../../parts/disclosure.tsx";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { formText, Form } from "../../parts/form.tsx";
 import type { RequestError } from "../../service/request-error.ts";
+import { useTitleFocus } from "../../parts/page-heading.tsx";
 import { PasswordField } from "../../parts/password-field.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import type { TokenResponse } from "../../../../protocol/responses.ts";
@@ -84,6 +85,7 @@ interface NewTokenFormProps {
 export function NewTokenForm({ onIssued }: NewTokenFormProps): VNode {
   const client = useClient();
   const action = useAction();
+  const focusTitle = useTitleFocus();
   const { loaded } = useSecrets().list;
   const secrets = loaded.kind === "ready" ? loaded.value : undefined;
   const { failure } = action;
@@ -97,6 +99,7 @@ export function NewTokenForm({ onIssued }: NewTokenFormProps): VNode {
       ...readLimits(form),
     });
     form.reset();
+    focusTitle();
     await onIssued(tokens);
   };
   return (

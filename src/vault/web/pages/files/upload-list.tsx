@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
 import { sizeText } from "../../text/size-text.ts";
-import { type Upload, type UploadState, useUploads } from "./use-upload-queue.ts";
+import { isEnded, type Upload, type UploadState, useUploads } from "./use-upload-queue.ts";
 
 function stateText(state: UploadState): string {
   switch (state.kind) {
@@ -19,7 +19,7 @@ function stateText(state: UploadState): string {
 function UploadItem({ upload }: { readonly upload: Upload }): VNode {
   const { cancel, retry } = useUploads();
   const { id, file, state } = upload;
-  const ended = state.kind === "done" || state.kind === "failed";
+  const ended = isEnded(state);
   return (
     <li class={`upload ${state.kind}`}>
       <span class="upload-name" title={file.name}>
@@ -77,9 +77,11 @@ export function UploadList(): VNode | null {
             {done} of {uploads.length} stored
           </span>
         </h2>
-        <button class="button" type="button" onClick={() => clear("ended")}>
-          Clear finished
-        </button>
+        {uploads.some(({ state }) => isEnded(state)) && (
+          <button class="button" type="button" onClick={() => clear("ended")}>
+            Clear finished
+          </button>
+        )}
       </div>
       <ul class="uploads">
         {uploads.map((upload) => (

@@ -31,7 +31,7 @@ interface UploadQueue {
   readonly clear: (which: "done" | "ended") => void;
 }
 
-function isEnded({ kind }: UploadState): boolean {
+export function isEnded({ kind }: UploadState): boolean {
   return kind === "done" || kind === "failed";
 }
 

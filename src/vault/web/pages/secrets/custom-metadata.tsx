@@ -65,8 +65,8 @@ export function CustomMetadata({ initial }: { readonly initial: Metadata }): VNo
     <fieldset class="custom-fields">
       <legend>Custom metadata</legend>
       <p class="hint">
-        Values are text or JSON, for example 3, true or {'{"a": 1}'}. Metadata is shown in lists: do
-        not enter secrets.
+        Values are text or JSON, for example 3, true or {'{"a": 1}'}. Metadata is not encrypted, and
+        recipients see it: do not enter secrets.
       </p>
       {rows.map((row) => (
         <CustomRow

@@ -45,7 +45,7 @@ export function ListToolbar({ view, environments, onView }: ListToolbarProps): V
     <search class="toolbar">
       <SearchField
         label="Search secrets"
-        placeholder="Search names, owners, metadata"
+        placeholder="Names, owners, metadata"
         value={search}
         onSearch={(text) => change({ search: text })}
       />
