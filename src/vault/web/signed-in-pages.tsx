@@ -4,7 +4,6 @@ import { Empty } from "./parts/notes.tsx";
 import { PageHeading } from "./parts/page-heading.tsx";
 import { Lazy } from "./parts/lazy.tsx";
 import { useLoaded } from "./parts/loaded-view.tsx";
-import { FilesPage } from "./pages/files/files-page.tsx";
 import { UploadList } from "./pages/files/upload-list.tsx";
 import { useUploadQueue, UploadsProvider } from "./pages/files/use-upload-queue.ts";
 import { Keys } from "./pages/keys/keys.tsx";
@@ -41,7 +40,7 @@ const loadConnectPage = async () =>
   (await import("./pages/api-token/connect-page.tsx")).ConnectPage;
 const loadAccountPage = async () =>
   (await import("./pages/account-settings/account-page.tsx")).AccountPage;
-
+const loadFilesPage = async () => (await import("./pages/files/files-page.tsx")).FilesPage;
 const loadTeamsPage = async () => (await import("./pages/teams/teams-page.tsx")).TeamsPage;
 const loadTrashPage = async () => (await import("./pages/trash/trash-page.tsx")).TrashPage;
 
@@ -55,7 +54,7 @@ function Page({ route }: { readonly route: Route }): VNode {
     case "secret":
       return <SecretPage {...route} />;
     case "files":
-      return <FilesPage query={route.query ?? ""} />;
+      return <Lazy load={loadFilesPage} props={{ query: route.query ?? "" }} />;
     case "teams":
       return <Lazy load={loadTeamsPage} props={{}} />;
     case "api-token":
