@@ -267,7 +267,9 @@ test("rejects a missing or malformed master key file", async () => {
   const serveWith = (key: string) =>
     inProcess(["vault", "serve", "--data", path("v.db"), "--master-key-file", key]);
   await expect(serveWith(path("bad.key"))).rejects.toThrow("32 bytes in base64");
-  await expect(serveWith(path("none.key"))).rejects.toThrow("ENOENT");
+  await expect(serveWith(path("none.key"))).rejects.toThrow(
+    `master key file not found: ${path("none.key")} (--master-key-file)`,
+  );
 });
 
 test("key generate never overwrites a file", async () => {

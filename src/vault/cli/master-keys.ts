@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { KeyFile, parseMasterKeys } from "../server/crypto/key-file.ts";
 import type { MasterKey } from "../server/crypto/master-key.ts";
@@ -14,7 +15,11 @@ export function masterKeys({
   masterKeyFile,
   masterKeyCommand,
 }: MasterKeyFlags): KeyRing | undefined {
-  if (masterKeyFile !== undefined) return new KeyRing(new KeyFile(masterKeyFile));
+  if (masterKeyFile !== undefined) {
+    if (!existsSync(masterKeyFile))
+      throw new Error(`master key file not found: ${masterKeyFile} (--master-key-file)`);
+    return new KeyRing(new KeyFile(masterKeyFile));
+  }
   const text = process.env.VAULTSYNC_VAULT_MASTER_KEY;
   if (masterKeyCommand !== undefined) {
     if (text !== undefined)
