@@ -108,6 +108,21 @@ describe("table of secrets", () => {
     expect(pageHeight).toBeLessThan(4000);
   });
 
+  test("has the end of a name in the first line on a phone, and its folder in the second", async () => {
+    const viewport = { width: 320, height: 740 };
+    const { page, go } = await browser.visit(users.vault, { as: ann, viewport });
+    await go("/secrets?search=service-19");
+    const link = page.getByRole("link", { name: "service-19" });
+    await link.waitFor();
+    const end = link.getByText("service-19");
+    expect(await end.evaluate((text) => text.scrollWidth - text.clientWidth)).toBeLessThanOrEqual(
+      0,
+    );
+    const folder = await page.locator("tbody").getByText("prod/checkout/").last().boundingBox();
+    const { y = NaN, height = NaN } = (await end.boundingBox()) ?? {};
+    expect(folder?.y).toBeGreaterThanOrEqual(y + height);
+  });
+
   test("reveals and copies the current value, also one that is newer than the list", async () => {
     const permissions = ["clipboard-read", "clipboard-write"];
     const { page, go } = await browser.visit(users.vault, { as: ann, permissions });

@@ -43,13 +43,18 @@ function descriptionOf({ metadata: { description } }: SecretRecord): string {
   return typeof description === "string" && description !== "n/a" ? description : "";
 }
 
+interface NameCellProps {
+  readonly secret: SecretRecord;
+  /** Start of the name, with its last slash; empty without one. */
+  readonly folder: string;
+}
+
 /**
  * Links to the secret from the whole row. Folders are less prominent: the rows of one folder read
  * as a group.
  */
-function NameCell({ secret }: { readonly secret: SecretRecord }): VNode {
+function NameCell({ secret, folder }: NameCellProps): VNode {
   const { key_name: name, owner } = secret;
-  const folder = name.slice(0, name.lastIndexOf("/") + 1);
   const full = [name, descriptionOf(secret)].filter((text) => text !== "").join("\n");
   return (
     <td class="name-cell">
@@ -132,6 +137,7 @@ export interface SecretRowProps {
 export function SecretRow({ secret, isNew, selected, onSelect }: SecretRowProps): VNode {
   const client = useClient();
   const { key_name: name, updated_at: updatedAt } = secret;
+  const folder = name.slice(0, name.lastIndexOf("/") + 1);
   const fetchValue = async (): Promise<string> => (await exposeLatest(client, secret)).key_value;
   const { value, action, reveal, hide } = useRevealed(fetchValue);
   const shown = value !== undefined;
@@ -147,8 +153,15 @@ export function SecretRow({ secret, isNew, selected, onSelect }: SecretRowProps)
             onChange={(event) => onSelect(event.currentTarget.checked)}
           />
         </td>
-        <NameCell secret={secret} />
-        <td class="description-cell">{descriptionOf(secret)}</td>
+        <NameCell secret={secret} folder={folder} />
+        <td class="description-cell">
+          {folder !== "" && (
+            <span class="narrow-folder" aria-hidden="true">
+              <NameText name={folder} />{" "}
+            </span>
+          )}
+          {descriptionOf(secret)}
+        </td>
         <AccessCell secret={secret} own={secret.owner === client.email} isNew={isNew} />
         <ChipsCell secret={secret} />
         <td class="updated-cell">
