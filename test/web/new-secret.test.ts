@@ -91,6 +91,8 @@ describe("new secret page", () => {
     expect(await security()).toBe("disc");
     await page.getByRole("button", { name: "Show" }).click();
     expect(await security()).toBe("none");
+    await value.fill("copied with its line end\n");
+    await page.getByText("Ends with a newline.").waitFor();
     await page.getByRole("button", { name: "Generate" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("slider").fill("40");
@@ -98,6 +100,7 @@ describe("new secret page", () => {
     const generated = (await dialog.getByRole("status").textContent()) ?? "";
     await dialog.getByRole("button", { name: "Use this value" }).click();
     expect(await value.inputValue()).toBe(generated);
+    await page.getByText("Ends with a newline.").waitFor({ state: "detached" });
     await page.getByLabel("Name").fill("generated");
     await page.getByRole("button", { name: "Create secret" }).click();
     await page.getByRole("heading", { level: 1, name: "generated" }).waitFor();

@@ -38,13 +38,15 @@ describe("a value with entries", () => {
   );
 
   test("of JSON has a row for each member, also in the list of secrets and at 320 pixels", async () => {
-    const value = JSON.stringify({ user: "ann", db: { password: SECOND } });
+    const value = JSON.stringify({ user: "ann \n", db: { password: SECOND } });
     await users.ann.call("protect", { key_name: "json", key_value: value });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     const rows = page.getByRole("list", { name: "Entries of the value" }).getByRole("listitem");
     await go("/secrets");
     await page.getByRole("button", { name: "Reveal value of json" }).click();
     await rows.getByText("db/password").waitFor();
+    await page.getByRole("button", { name: "Reveal user" }).click();
+    await rows.getByText("Ends with a space and a newline.").waitFor();
     await page.setViewportSize({ width: 320, height: 700 });
     await go(secretRoute(ann, "json"));
     await page.getByRole("button", { name: "Reveal value" }).click();

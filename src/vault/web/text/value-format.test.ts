@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fileBytes, fileValue, lineEndOf, valueEnd } from "./value-format.ts";
+import { fileBytes, fileValue, lineEndOf, MAX_VALUE_BYTES, valueEnd } from "./value-format.ts";
 
 test.each([
   ["", undefined],
@@ -8,8 +8,13 @@ test.each([
   ["a\n\n\n", "Ends with 3 newlines."],
   ["a \t\r\n\r\n", "Ends with a space, a tab and 2 newlines (CRLF)."],
   ["a\r", "Ends with a carriage return."],
+  ["a \t \t ", "Ends with 5 characters of white space."],
 ])("white space at the end of %j is described", (value, words) => {
   expect(valueEnd(value)).toBe(words);
+});
+
+test("white space within a value of 1 MiB does not block the page", () => {
+  expect(valueEnd(`${" ".repeat(MAX_VALUE_BYTES - 1)}a`)).toBe(undefined);
 });
 
 test.each([

@@ -10,16 +10,28 @@ function plural(count: number, unit: string): string {
   return count === 1 ? `a ${unit}` : `${count} ${unit.replace(/(?= \(|$)/u, "s")}`;
 }
 
+/** Runs of white space that a sentence names. */
+const MAX_RUNS = 4;
+
+/** Returns the white space at the end: character by character, because a pattern looks for it from each space of a long value. */
+function whiteSpaceAtEnd(value: string): string {
+  let start = value.length;
+  while (start > 0 && " \t\r\n".includes(value.charAt(start - 1))) start--;
+  return value.slice(start);
+}
+
 /** Describes the white space at the end of a value: `Ends with a space and 2 newlines.` */
 export function valueEnd(value: string): string | undefined {
+  const end = whiteSpaceAtEnd(value);
   const runs: { readonly unit: string; readonly count: number }[] = [];
-  for (const [character] of /[ \t\r\n]*$/u.exec(value)?.[0].matchAll(/\r\n|./gsu) ?? []) {
+  for (const [character] of end.matchAll(/\r\n|./gsu)) {
     const unit = units[character] ?? "";
     const last = runs.at(-1);
     if (last?.unit === unit) runs[runs.length - 1] = { unit, count: last.count + 1 };
     else runs.push({ unit, count: 1 });
   }
   if (runs.length === 0) return undefined;
+  if (runs.length > MAX_RUNS) return `Ends with ${end.length} characters of white space.`;
   const words = runs.map(({ unit, count }) => plural(count, unit));
   const last = words.at(-1) ?? "";
   return `Ends with ${words.length === 1 ? last : `${words.slice(0, -1).join(", ")} and ${last}`}.`;

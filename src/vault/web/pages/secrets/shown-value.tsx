@@ -9,13 +9,17 @@ import { valueEnd } from "../../text/value-format.ts";
 function Row({ entry: { name, value } }: { readonly entry: ValueEntry }): VNode {
   const [shown, setShown] = useState(false);
   const label = `${shown ? "Hide" : "Reveal"} ${name}`;
+  const end = valueEnd(value);
   return (
     <li>
       <strong class="break">
         <NameText name={name} />
       </strong>
       {shown ? (
-        <code class="break">{value === "" ? <em>(empty)</em> : value}</code>
+        <span class="break">
+          <code>{value === "" ? <em>(empty)</em> : value}</code>
+          {end !== undefined && <span class="hint"> {end}</span>}
+        </span>
       ) : (
         <span class="quiet">
           <span aria-hidden="true">••••••••</span>

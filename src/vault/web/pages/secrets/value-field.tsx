@@ -4,7 +4,7 @@ import { FileButton } from "../../parts/file-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useFileDrop, type FileDrop } from "../../parts/use-file-drop.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
-import { fileValue, MAX_VALUE_BYTES, type FileValue } from "../../text/value-format.ts";
+import { fileValue, MAX_VALUE_BYTES, valueEnd, type FileValue } from "../../text/value-format.ts";
 import { sizeText } from "../../text/size-text.ts";
 import { PasswordGenerator } from "./password-generator.tsx";
 
@@ -47,12 +47,17 @@ const tooLarge = (): RequestError =>
     [{ path: "key_value", reason: `At most ${sizeText(MAX_VALUE_BYTES)}.` }],
   );
 
+/** Returns the content of the file, or the typed text without one. */
+function contentOf({ file }: ValueInput, typed: string): string {
+  return file?.text ?? typed;
+}
+
 /**
  * Returns the value of a `ValueField`: the content of the file, or the text. @throws RequestError
  * when it is too large
  */
-export function readValue({ file, area }: ValueInput): string {
-  const value = file?.text ?? area.current?.value ?? "";
+export function readValue(input: ValueInput): string {
+  const value = contentOf(input, input.area.current?.value ?? "");
   if (new Blob([value]).size > MAX_VALUE_BYTES) throw tooLarge();
   return value;
 }
@@ -162,6 +167,7 @@ export function ValueField({
   const id = useId();
   const { problem, setProblem, choose, read, drop } = useFileChoice(input);
   const { file, area, shown, setShown } = input;
+  const [typed, setTyped] = useState(initial);
   const reason = problem ?? failure?.reason("key_value");
   useLayoutEffect(() => {
     if (!area.current) return;
@@ -201,6 +207,7 @@ export function ValueField({
         onInput={({ currentTarget }) => {
           setProblem(undefined);
           concealLength(currentTarget, currentTarget.value.length);
+          setTyped(currentTarget.value);
           onText?.(currentTarget.value);
         }}
         aria-describedby={`${id}-hint ${id}-reason`}
@@ -210,7 +217,7 @@ export function ValueField({
         {reason}
       </p>
       <p class="hint" id={`${id}-hint`}>
-        {hint}
+        {hint} {valueEnd(contentOf(input, typed))}
       </p>
       {!file && (
         <div class="buttons">
