@@ -135,5 +135,11 @@ describe("forced colors", () => {
     const outline = page.locator("tr.selected");
     expect(await outline.evaluate((row) => getComputedStyle(row).outlineStyle)).toBe("solid");
     expect(new Set(await borders(".badge"))).toEqual(new Set(["solid"]));
+    await page.emulateMedia({ reducedMotion: "no-preference" });
+    await page.getByRole("button", { name: "Reveal value of shop-db" }).click();
+    const colorOf = (selector: string) =>
+      page.locator(selector).evaluate((one) => getComputedStyle(one).backgroundColor);
+    // The time left covers the border of the value, in the color of a highlight.
+    expect(await colorOf(".time-left")).not.toBe(await colorOf("body"));
   });
 });

@@ -60,7 +60,11 @@ describe("end of a value", () => {
     await go(secretRoute(ann, "shop-db"));
     await page.getByRole("button", { name: "Reveal value" }).click();
     await page.getByText(words).waitFor();
-    expect(await page.getByLabel("Value", { exact: true }).textContent()).toBe(value);
+    const shown = page.getByLabel("Value", { exact: true });
+    expect(await shown.textContent()).toBe(value);
+    // A screen reader reads it only where the user goes.
+    const live = "[role=status], [role=alert], [aria-live]";
+    expect(await shown.evaluate((text, regions) => text.closest(regions), live)).toBe(null);
   });
 
   test("without white space is not described", async () => {

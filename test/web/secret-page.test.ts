@@ -111,6 +111,12 @@ describe("own secret", () => {
       page.getByRole("listitem").filter({ hasText: "Version 1" }),
     ];
     await second.getByText("Latest").waitFor();
+    const opener = page.getByRole("button", { name: "New version" });
+    const isFocused = () => opener.evaluate((button) => button === document.activeElement);
+    await expect.poll(isFocused).toBe(true);
+    await opener.press("Enter");
+    await page.getByRole("button", { name: "Cancel" }).press("Enter");
+    await expect.poll(isFocused).toBe(true);
     await first.getByRole("button", { name: "Reveal value" }).click();
     await page.getByText("first value").waitFor();
     await page.getByRole("button", { name: "Delete version 2" }).click();

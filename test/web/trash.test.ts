@@ -55,6 +55,7 @@ describe("Undo", () => {
     await dialog.getByText("move to the trash for 30 days").waitFor();
     await dialog.getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByText("Deleted 3 secrets.").waitFor();
+    await expect.poll(() => page.locator("h1:focus").count()).toBe(1);
     expect(await names()).toEqual([]);
     await undo(page).click();
     await page.getByText("Restored 3 entries.").waitFor();
