@@ -2,12 +2,21 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { build } from "vite";
+import { build, type Plugin } from "vite";
 import { bundleSettings } from "./bundle-settings.ts";
 
 const root = join(import.meta.dirname, "../src/vault/web");
 const outDir = join(import.meta.dirname, "../dist/web");
 const staging = `${outDir}.new`;
+
+/** Lets nothing be painted before the script has run, because it applies the user's colors. */
+const renderBlockingScript: Plugin = {
+  name: "render-blocking-script",
+  transformIndexHtml: {
+    order: "post",
+    handler: (html) => html.replace('<script type="module"', '$& blocking="render"'),
+  },
+};
 
 /**
  * Builds the web application from `src/vault/web` into `dist/web`: `index.html`, and files under
@@ -18,6 +27,7 @@ export async function buildWeb(): Promise<void> {
   await build({
     ...bundleSettings,
     root,
+    plugins: [renderBlockingScript],
     // Not for development either when tests build it: the same bytes for all.
     oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
     build: {

@@ -6,6 +6,7 @@ import { listCredentials, changePassword } from "../../service/account-settings.
 import { useSendsEmail } from "../../parts/email-delivery.ts";
 import { useClient } from "../../session/client-context.ts";
 import { BlockedSendersSection } from "./blocked-senders-section.tsx";
+import { ColorsSection } from "./colors-section.tsx";
 import { CredentialsSection } from "./credentials-section.tsx";
 import { Form, formText } from "../../parts/form.tsx";
 import {
@@ -52,7 +53,7 @@ function PasswordSection({ onChanged }: { readonly onChanged: () => Promise<void
   );
 }
 
-/** The user's own account: sessions and tokens, password, blocked senders. */
+/** The user's own account: sessions and tokens, password, blocked senders, colors. */
 export function AccountPage(): VNode {
   const client = useClient();
   const credentials = useLoaded(useCallback(() => listCredentials(client), [client]));
@@ -68,6 +69,7 @@ export function AccountPage(): VNode {
         <div class="stack">
           <PasswordSection onChanged={credentials.reload} />
           <BlockedSendersSection />
+          <ColorsSection />
         </div>
       </div>
     </>
