@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { recordingLogger } from "../lab/assertions/recording-logger.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { VaultClient } from "../lab/vault/vault-client.ts";
@@ -78,10 +79,13 @@ test("opening data of an earlier release keeps every row of every table", async 
 test("a server on data of an earlier release serves secrets, files, shares, teams and logins", async () => {
   const masterKey = new Redacted(new Uint8Array(32).fill(7));
   const clock = new VirtualClock(Date.UTC(2026, 10, 21, 0, 1));
-  const options = { data: data.location, masterKey, clock, emails: [] };
+  const { logger, lines } = recordingLogger();
+  const options = { data: data.location, masterKey, clock, emails: [], logger };
   const [, sealRights = ""] =
     /--seal-rights ([0-9a-f]+)/u.exec(await TestVault.start(options).then(() => "", String)) ?? [];
   await using vault = await TestVault.start({ ...options, sealRights });
+  const migrations = lines.filter(({ fields }) => fields["event"] === "data_migrated");
+  expect(migrations).toMatchObject([{ level: "info", fields: { fromSchema: VERSION } }]);
   const logIn = (email: string) =>
     vault.logIn(email, { password: `password of ${email.split("@", 1).join("")}` });
   const client = async (email: string): Promise<VaultClient> =>

@@ -110,11 +110,13 @@ export async function openResources(
   const damage = new DamageReports(logger, (table) => metrics.damagedRights.inc({ table }));
   const macs = new RowMacs(keys, (row) => damage.report(row));
   const store = running.use(await start.run(() => openStore(options.data, macs)));
-  if (store.migration)
+  if (store.migration) {
+    const { from: fromSchema, to: toSchema } = store.migration;
     logger.info(
-      { event: "data_migrated", ...store.migration },
+      { event: "data_migrated", fromSchema, toSchema },
       "migrated the data of an earlier release, older releases cannot open it any more",
     );
+  }
   const checks = { allowMissing: options.allowMissingKeys, seal: options.sealRights, logger };
   await start.run(() => checkData(store, keys, checks));
   await start.run(() => addTeamLooks(store));
