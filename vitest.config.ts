@@ -5,7 +5,7 @@ import { LongestFirst } from "./test/lab/longest-first.ts";
 const maxWorkers = 3;
 
 /** `expect.poll` waits for sockets and files in real time. */
-const expectOptions = { poll: { interval: 5, timeout: 10_000 } };
+const expectOptions = { poll: { interval: 5, timeout: 30_000 } };
 
 export default defineConfig({
   test: {
@@ -39,8 +39,8 @@ export default defineConfig({
           expect: expectOptions,
           include: ["test/{vault-server,contract}/**/*.test.ts"],
           globalSetup: ["test/lab/postgres/shared-postgres.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           maxWorkers,
         },
       },
@@ -51,8 +51,9 @@ export default defineConfig({
           expect: expectOptions,
           include: ["test/web/**/*.test.ts"],
           globalSetup: ["test/web/support/build.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // Deadlines only, as above.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           maxWorkers: 2,
         },
       },
