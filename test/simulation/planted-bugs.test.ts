@@ -13,11 +13,11 @@ const STEPS = 50_000;
  */
 const firstEpisodes: Readonly<Record<string, number>> = {
   "writes without a fence": 9,
-  "404 read as an empty list": 1,
-  "writes without a check of the owner": 4,
+  "404 read as an empty list": 20,
+  "writes without a check of the owner": 9,
   "a restart within the quiet window": 30,
   "a changed content without a restart": 1,
-  "no wake-up after a change in the vault": 2,
+  "no wake-up after a change in the vault": 13,
   "no wake-up after a change of the connection": 2,
   "a deadline of another connection": 6,
   "a merge without the version that was read": 0,
@@ -26,7 +26,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "a watch of all namespaces with --namespaces": 1,
   "a watch of Secrets with --target-watch=off": 0,
   "restarts of workloads with --auto-restart=off": 0,
-  "removed values that stay": 0,
+  "removed values that stay": 18,
   "secrets of a stranger": 8,
   "an absence of a name instead of an entry": 1,
   "an edited policy without the blast limit": 25,
