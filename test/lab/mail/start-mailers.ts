@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { expect, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { Mailer, type MailerPorts } from "../../../src/vault/server/mail/mailer.ts";
 import { smtpTransport } from "../../../src/vault/server/mail/smtp-transport.ts";
@@ -9,13 +9,12 @@ import type { EmailMessage } from "../../../src/vault/server/store/records.ts";
 import { openSqliteStore } from "../../../src/vault/server/store/sqlite/sqlite-store.ts";
 import { recordingLogger } from "../assertions/recording-logger.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
+import { waitUntil } from "../clock/wait-until.ts";
 import { TestSmtpServer, type SmtpBehaviour } from "./smtp-server.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
-/** The time between two polls of an outbox. */
-const POLL_MS = 5_000;
 
 /** Returns the sample name of the email counter. */
 export const emailsTotal = (kind: string, outcome: string) =>
@@ -83,17 +82,16 @@ export async function startMailers(behaviour: SmtpBehaviour = {}) {
       return whole;
     },
     /**
-     * Waits for so many deliveries, and advances the clock from poll to poll until then; never while
-     * an email is being sent, whose attempt would time out.
+     * Advances the clock from timer to timer. Before each step it waits for the mailer's next timer:
+     * the end of a poll sets it, in real time.
      */
-    delivered: async (count: number): Promise<void> =>
-      await expect
-        .poll(async () => {
-          const next = virtual.nextIn ?? Infinity;
-          if (next <= POLL_MS) await virtual.advance(next);
-          return smtp.deliveries;
-        })
-        .toHaveLength(count),
+    elapse: async (ms: number): Promise<void> => {
+      for (let left = ms; left > 0;) {
+        const step = Math.min(left, await waitUntil("a timer is set", () => virtual.nextIn));
+        await virtual.advance(step);
+        left -= step;
+      }
+    },
     waiting: (): Promise<number> => store.read(({ outbox }) => outbox.count()),
     metric: async (sample: string): Promise<string | undefined> => {
       const text = await metrics.registry.text();
