@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process";
-import { setTimeout as sleep } from "node:timers/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser, BrowserContext } from "playwright-core";
@@ -8,6 +7,7 @@ import { sessionOperationPath } from "../../../src/protocol/operation-paths.ts";
 import { VaultsyncProcess } from "../../../test/lab/real/processes/vaultsync-process.ts";
 import { defaultMetadata } from "../../../test/lab/vault/requests.ts";
 import { VaultClient } from "../../../test/lab/vault/vault-client.ts";
+import { prepared } from "../attack/patient.ts";
 
 /** The account whose secrets the application lists. */
 const owner = "ann@example.com";
@@ -48,15 +48,11 @@ export async function logIn(
   return context;
 }
 
-/** Stores secrets one after another, and waits while the vault throttles the account. */
+/** Stores secrets one after another. */
 async function store(client: VaultClient, secrets: number): Promise<void> {
-  for (let index = 0; index < secrets;) {
+  for (let index = 0; index < secrets; index += 1) {
     const secret = { key_name: nameOf(index), key_value: "v", metadata: defaultMetadata };
-    const response = await client.call("protect", secret);
-    if (response.status === 200) index += 1;
-    else if (response.status === 429)
-      await sleep(Number(response.headers["retry-after"] ?? 1) * 1_000);
-    else throw new Error(`protect: ${response.outcome()}`);
+    await prepared(() => client.call("protect", secret));
   }
 }
 

@@ -34,7 +34,8 @@ function MemberList({ team, onRemove }: MemberListProps): VNode {
   const { creator, members, group_id: name } = team;
   const first = [...new Set([me, creator])];
   const all = [...first, ...members.filter((email) => !first.includes(email))];
-  const shown = all.filter((email) => searchFor(search)(folded(email)));
+  const isFound = searchFor(search);
+  const shown = all.filter((email) => isFound(folded(email)));
   return (
     <>
       {members.length > SEARCHABLE && (
