@@ -1,19 +1,15 @@
-import { readdir } from "node:fs/promises";
-import { join, relative } from "node:path";
 import { beforeAll, expect, inject, test } from "vitest";
 import { writeImageArchive } from "../../scripts/image/archive.ts";
 import { silentProgress } from "../lab/control-plane/progress.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
+import { imageFiles } from "./support/image-files.ts";
 
 const { unpacked, layers } = inject("image");
 const directory = new TestDirectory();
 
 let files: string[];
 beforeAll(async () => {
-  const entries = await readdir(unpacked.root, { recursive: true, withFileTypes: true });
-  files = entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => relative(unpacked.root, join(entry.parentPath, entry.name)));
+  files = [...(await imageFiles(unpacked.root)).keys()];
   process.stdout.write(`${files.length} files\n`);
 });
 

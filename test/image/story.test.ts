@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { adaptToTls } from "../../scripts/demo/adapt-example.ts";
 import { ClusterView } from "../../scripts/demo/cluster-view.ts";
 import { demoNamespace } from "../../scripts/demo/vault-account.ts";
@@ -11,12 +11,15 @@ import { sharedControlPlane } from "../lab/kube/control-plane.ts";
 import { installOperator, type AdmittedPod } from "./support/admitted-pod.ts";
 import type { ConfinedContainer } from "./support/confined-container.ts";
 import { startOperatorContainer, VaultContainer } from "./support/containers.ts";
+import { imageFiles } from "./support/image-files.ts";
 
 /**
  * The demo, with the image in containers: the operator as the pod that the API server has admitted
  * under Pod Security restricted, with the token of its ServiceAccount and nothing else, and the
  * vault by https, since the Deployment does not allow http.
  */
+const { root } = inject("image").unpacked;
+const files = await imageFiles(root);
 const owned = new AsyncDisposableStack();
 let controlPlane: ControlPlane;
 let pod: AdmittedPod;
@@ -122,10 +125,11 @@ test(
   },
 );
 
-test("operator and vault exit with 0 in the grace period", async () => {
+test("operator and vault exit with 0 in the grace period, and have changed no file", async () => {
   const graceMs = pod.spec.terminationGracePeriodSeconds * 1000;
   expect(await operator.container.stop(graceMs)).toBe(0);
   expect(await vault.container.stop(graceMs)).toBe(0);
+  expect(await imageFiles(root)).toEqual(files);
 });
 
 test("a new container of the vault on the same data has the same accounts", async () => {

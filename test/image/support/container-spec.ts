@@ -19,6 +19,12 @@ export interface Confinement {
   readonly input?: string;
 }
 
+/** Returns the ids of a `user:group`. */
+export function idsOf(user: string): { readonly uid: number; readonly gid: number } {
+  const [uid = NaN, gid = NaN] = user.split(":").map(Number);
+  return { uid, gid };
+}
+
 const hidden = ["nosuid", "noexec", "nodev"];
 const systemMounts = [
   { destination: "/proc", type: "proc", source: "proc", options: hidden },
@@ -39,7 +45,7 @@ const systemMounts = [
 /** Returns the configuration of a container in the notation of the OCI runtime specification. */
 export function containerSpec({ root, config }: UnpackedImage, confinement: Confinement): object {
   const { command, user = config.User, environment = {}, mounts = [] } = confinement;
-  const [uid, gid] = user.split(":").map(Number);
+  const { uid, gid } = idsOf(user);
   const namespaces = ["pid", "ipc", "uts", "mount"];
   if (confinement.hasNetwork !== true) namespaces.push("network");
   return {

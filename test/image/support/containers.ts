@@ -9,12 +9,11 @@ import { Redacted } from "../../../src/lib/redacted.ts";
 import { certificate } from "../../lab/certificates.ts";
 import { freePort } from "../../lab/control-plane/supervisor/free-port.ts";
 import { ConfinedContainer } from "./confined-container.ts";
+import { idsOf } from "./container-spec.ts";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import type { AdmittedPod } from "./admitted-pod.ts";
+import { inject } from "vitest";
 import { z } from "zod";
-
-/** The user of the image. */
-const imageUser = 65_532;
 
 /** Returns a non-loopback address of this machine: the operator would reject the loopback one. */
 function address(): string {
@@ -52,7 +51,8 @@ export class VaultContainer implements AsyncDisposable {
     const url = `https://${address()}:${await freePort()}`;
     const vault = new VaultContainer(url, `http://127.0.0.1:${await freePort()}`, directory);
     await mkdir(vault.#data, { mode: 0o700 });
-    await chown(vault.#data, imageUser, imageUser);
+    const { uid, gid } = idsOf(inject("image").unpacked.config.User);
+    await chown(vault.#data, uid, gid);
     await vault.#writeCertificate();
     await vault.#command(["key", "generate", "/data/master.key"]);
     const data = ["--data", "/data/vault.db", "--master-key-file", "/data/master.key"];
