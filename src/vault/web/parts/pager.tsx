@@ -1,4 +1,5 @@
 import type { VNode } from "preact";
+import { formats } from "../text/formats.ts";
 
 interface PagerProps {
   readonly page: number;
@@ -14,17 +15,13 @@ export const shownPage = (wanted: number, total: number, pageSize: number): numb
 const lastPage = (total: number, pageSize: number): number =>
   Math.max(0, Math.ceil(total / pageSize) - 1);
 
-const figures = new Intl.NumberFormat("en");
-
 /** Shows the visible range of a long list, and buttons for the other pages when there are any. */
 export function Pager({ page, pageSize, total, onPage }: PagerProps): VNode {
   const last = lastPage(total, pageSize);
   const from = page * pageSize + 1;
   const to = Math.min(total, from + pageSize - 1);
-  const span =
-    total === 0
-      ? "None"
-      : `${figures.format(from)} to ${figures.format(to)} of ${figures.format(total)}`;
+  const [first, end, all] = [from, to, total].map((figure) => formats.number().format(figure));
+  const span = total === 0 ? "None" : `${first} to ${end} of ${all}`;
   return (
     <nav class="pager" aria-label="Pages">
       <p role="status">{span}</p>

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../../../protocol/error-codes.ts";
+import { formats } from "./formats.ts";
 import { sizeText } from "./size-text.ts";
 
 /** A field that the vault rejected, in its own words. */
@@ -20,8 +21,7 @@ interface Refusal {
 /** A pattern of the vault's words, and what the pages say instead. */
 type Rule = readonly [RegExp, (...groups: string[]) => string];
 
-const figures = new Intl.NumberFormat("en");
-const count = (digits: string | undefined): string => figures.format(Number(digits));
+const count = (digits: string | undefined): string => formats.number().format(Number(digits));
 
 const RELOAD = "Reload the page and try again.";
 const OPERATOR = "Notify the operator of this vault.";

@@ -1,10 +1,5 @@
 import type { Timestamp } from "../../../protocol/responses.ts";
-
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
-const short = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "short" });
-const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
-
-const clockTime = new Intl.DateTimeFormat("en-GB", { timeStyle: "short" });
+import { formats } from "./formats.ts";
 
 const DAY = 86_400_000;
 
@@ -24,12 +19,12 @@ export function millisecondsOf(timestamp: Timestamp): number {
 
 /** Returns `in 3 days`, `2 hours ago` or `just now`. */
 export function relativeTime(timestamp: Timestamp, now: number): string {
-  return formatDistance(relative, timestamp, now);
+  return formatDistance(formats.distance(), timestamp, now);
 }
 
 /** Returns `in 3 min.` or `2 hr. ago`, for a narrow column. */
 export function shortRelativeTime(timestamp: Timestamp, now: number): string {
-  return formatDistance(short, timestamp, now);
+  return formatDistance(formats.shortDistance(), timestamp, now);
 }
 
 /**
@@ -46,7 +41,7 @@ function formatDistance(
     ([unit, length]) => Math.abs(distance) >= (unit === "month" ? 2 * length : length),
   );
   if (!step && distance <= 0) return "just now";
-  if (!step) return format === short ? "in < 1 min." : "in less than a minute";
+  if (!step) return format === formats.shortDistance() ? "in < 1 min." : "in less than a minute";
   const [unit, length] = step;
   return format.format(Math.round(distance / length), unit);
 }
@@ -60,7 +55,7 @@ export function localTime(milliseconds: number): string {
 
 /** Formats the time of day in the time zone of the browser: `07:02`. */
 export function timeOfDay(milliseconds: number): string {
-  return clockTime.format(milliseconds);
+  return formats.timeOfDay().format(milliseconds);
 }
 
 /**
@@ -69,5 +64,7 @@ export function timeOfDay(milliseconds: number): string {
  */
 export function exactTime(timestamp: Timestamp): string {
   const date = new Date(millisecondsOf(timestamp));
-  return Number.isNaN(date.getTime()) ? `${timestamp} ms after 1970` : exact.format(date);
+  return Number.isNaN(date.getTime())
+    ? `${timestamp} ms after 1970`
+    : formats.exactTime().format(date);
 }

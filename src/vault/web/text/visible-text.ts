@@ -46,13 +46,15 @@ export function directionOf(text: string): "ltr" | "rtl" {
   return RIGHT_TO_LEFT.test(STRONG.exec(text)?.[0] ?? "") ? "rtl" : "ltr";
 }
 
+/** Captures a character that cannot be seen, or the spaces at an end. */
+const NAMED = new RegExp(`(${HIDDEN.source}|^ +| +$)`, "gu");
+
 /**
  * Splits a text to show characters that cannot be seen, and spaces at its ends, as what they are.
  */
 export function visibleParts(text: string): VisiblePart[] {
-  const pattern = new RegExp(`(${HIDDEN.source}|^ +| +$)`, "gu");
   return text
-    .split(pattern)
+    .split(NAMED)
     .filter((part) => part !== "")
     .map((part) => {
       if (/^ +$/u.test(part) && (text.startsWith(part) || text.endsWith(part)))

@@ -47,5 +47,5 @@ export function selectFiles(
   { search, order }: FileView,
 ): FileRecord[] {
   const isFound = searchFor(search);
-  return files.filter(({ filename }) => isFound(folded(filename))).sort(comparisons[order]);
+  return files.filter(({ filename }) => isFound([folded(filename)])).sort(comparisons[order]);
 }

@@ -1,8 +1,9 @@
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { metadataText } from "../../text/metadata-text.ts";
-import { folded, searchFor } from "../../text/search.ts";
+import { searchFor } from "../../text/search.ts";
 import { millisecondsOf } from "../../text/timestamp-text.ts";
 import { pageOf, queryOf } from "../../text/query-text.ts";
+import { textsOf } from "./searched-texts.ts";
 
 const kinds = ["all", "own", "received", "given"] as const;
 export const orders = ["name", "updated", "expires", "owner"] as const;
@@ -144,20 +145,6 @@ export function folderOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf("/")));
 }
 
-/** Search texts by record. Cached, because each keystroke searches up to ten thousand records. */
-const searchedTexts = new WeakMap<SecretRecord, string>();
-
-function searchedText(secret: SecretRecord): string {
-  const known = searchedTexts.get(secret);
-  if (known !== undefined) return known;
-  const metadata = Object.entries(secret.metadata).map(
-    ([name, value]) => `${name}:${metadataText(value)}`,
-  );
-  const text = folded([secret.key_name, secret.owner, ...metadata].join("\n"));
-  searchedTexts.set(secret, text);
-  return text;
-}
-
 /** Compares by code point, as the vault sorts. */
 function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
@@ -181,12 +168,17 @@ export function selectSecrets(
   now: number,
 ): SecretRecord[] {
   const isFound = searchFor(search);
+  const texts = search === "" ? [] : textsOf(secrets);
+  const start = startIn(folder);
   const selected = secrets
-    .filter((secret) => isOfKind(secret, kind, email))
-    .filter((secret) => environment === "" || environmentOf(secret) === environment)
-    .filter(({ key_name }) => key_name.startsWith(startIn(folder)))
-    .filter((secret) => expiresWithin(secret, expiry, now))
-    .filter((secret) => search === "" || isFound(searchedText(secret)))
+    .filter(
+      (secret, at) =>
+        isOfKind(secret, kind, email) &&
+        secret.key_name.startsWith(start) &&
+        (environment === "" || environmentOf(secret) === environment) &&
+        expiresWithin(secret, expiry, now) &&
+        isFound(texts[at] ?? []),
+    )
     .sort(comparisons[order]);
   return reversed ? selected.toReversed() : selected;
 }

@@ -8,7 +8,7 @@ import { LoadedView } from "../../parts/loaded-view.tsx";
 import { TrashLink } from "../deletion/trash-link.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { Pager, shownPage } from "../../parts/pager.tsx";
-import { useListScroll } from "../../parts/scroll-position.ts";
+import { savedScroll, useListScroll } from "../../parts/scroll-position.ts";
 import { useReturn } from "../../parts/use-return.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { writeQuery } from "../../routing/use-route.ts";
@@ -105,6 +105,19 @@ function NoSecrets(): VNode {
   );
 }
 
+/** Rows that fill a window: the first ones to show. */
+const FIRST_ROWS = 15;
+
+/**
+ * Returns how many rows of a page to show. The remaining ones follow once the first are painted,
+ * unless the user returns to where the list was scrolled to.
+ */
+function useShownRows(): number {
+  const [all, setAll] = useState(savedScroll() !== undefined);
+  useEffect(() => setAll(true), []);
+  return all ? PAGE_SIZE : FIRST_ROWS;
+}
+
 /** Writes a view into the address, from where the page reads it. */
 function show(view: ListView, push = false): void {
   writeQuery({ page: "secrets", query: viewQuery(view) }, push);
@@ -130,6 +143,7 @@ function ListPages({ secrets, matching, view }: ListPagesProps): VNode {
   const page = shownPage(view.page, matching.length, PAGE_SIZE);
   const listRef = useListScroll(page);
   const shown = matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
+  const rows = useShownRows();
   return (
     <>
       {fresh.size > 0 && (
@@ -150,7 +164,12 @@ function ListPages({ secrets, matching, view }: ListPagesProps): VNode {
           >
             <OrderField view={view} onView={show} />
           </SelectionBar>
-          <SecretsTable secrets={shown} selection={selection} view={view} fresh={fresh} />
+          <SecretsTable
+            secrets={shown.slice(0, rows)}
+            selection={selection}
+            view={view}
+            fresh={fresh}
+          />
         </section>
       )}
       <Pager

@@ -35,7 +35,7 @@ function MemberList({ team, onRemove }: MemberListProps): VNode {
   const first = [...new Set([me, creator])];
   const all = [...first, ...members.filter((email) => !first.includes(email))];
   const isFound = searchFor(search);
-  const shown = all.filter((email) => isFound(folded(email)));
+  const shown = all.filter((email) => isFound([folded(email)]));
   return (
     <>
       {members.length > SEARCHABLE && (
