@@ -2,11 +2,13 @@ import { spawnSync } from "node:child_process";
 import { containerRuntime } from "../test/lab/images/container-runtime.ts";
 import type { NodeFeatures } from "../test/lab/node/programs.ts";
 import { missingPackages, whyNoNode } from "../test/lab/node/requirements.ts";
-import { runProgram } from "./menu/menu.ts";
+import { runForMinutes } from "./menu/minutes.ts";
 
 const help = `Run the tests of a Vitest project that need Linux and root.
 
-Usage: npm test -- image | mounts | node [VITEST OPTIONS]
+Usage: npm test -- image | mounts | node [--minutes N] [VITEST OPTIONS]
+
+  --minutes N   time in which the operator on a node works with tokens that live for ten minutes (default: one change)
 
 image needs runc, mounts and node need packages of Debian: what is missing is downloaded, or installed with apt-get. Where
 that is impossible, it says so and exits with 0. Otherwise the exit code is Vitest's.
@@ -40,8 +42,7 @@ async function main(project: string, args: readonly string[]): Promise<number> {
     process.stdout.write(`NOT RUN: npm test -- ${project}: ${why}.\n`);
     return 0;
   }
-  const node = ["node_modules/vitest/vitest.mjs", "run", "--project", project];
-  return runProgram({ description: "", node }, args);
+  return runForMinutes(project, args);
 }
 
 const [project = "", ...args] = process.argv.slice(2);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { terminalProgress } from "../test/lab/control-plane/progress.ts";
 import { gitOpsPrograms } from "../test/lab/gitops/programs.ts";
 import { GoMissingError } from "../test/lab/tools/go-tool.ts";
-import { runProgram } from "./menu/menu.ts";
+import { runForMinutes } from "./menu/minutes.ts";
 
 const help = `Test the custom resources with Flux and with Argo CD's comparison, next to a real control plane (Vitest project "gitops").
 
@@ -32,25 +32,11 @@ async function whyNot(): Promise<string | undefined> {
   return undefined;
 }
 
-function run(args: readonly string[]): Promise<number> {
-  const at = args.indexOf("--minutes");
-  const minutes = at < 0 ? 0 : Number(args[at + 1]);
-  if (!(minutes >= 0)) {
-    const found = args[at + 1] ?? "nothing";
-    process.stderr.write(`--minutes: expected a number of minutes, found ${found}\n`);
-    return Promise.resolve(2);
-  }
-  const node = ["node_modules/vitest/vitest.mjs", "run", "--project", "gitops"];
-  const environment = { VAULTSYNC_TEST_MINUTES: String(minutes) };
-  const others = at < 0 ? args : args.toSpliced(at, 2);
-  return runProgram({ description: "", node, environment }, others);
-}
-
 const args = process.argv.slice(2);
 if (args.includes("--help")) {
   process.stdout.write(help);
 } else {
   const why = await whyNot();
-  if (why === undefined) process.exitCode = await run(args);
+  if (why === undefined) process.exitCode = await runForMinutes("gitops", args);
   else process.stdout.write(`NOT RUN: the tests with Flux and Argo CD: ${why}.\n`);
 }

@@ -8,7 +8,13 @@ import { waitUntil } from "../lab/clock/wait-until.ts";
 import { nodeName } from "../lab/node/layout.ts";
 import { vaultSecret } from "../lab/real/resources.ts";
 import { signalContainer } from "./support/containers.ts";
-import { leadingOperator, operatorPods, readyOperators, system } from "./support/operator-pods.ts";
+import {
+  leadingOperator,
+  operatorPods,
+  readyOperators,
+  system,
+  tokenOf,
+} from "./support/operator-pods.ts";
 import type { Pod } from "./support/reader.ts";
 import { NodeNamespace } from "./support/scene.ts";
 
@@ -92,17 +98,9 @@ test("a leader that hangs is replaced, and its liveness probe restarts it", asyn
   await expectSync();
 });
 
-const readToken = `
-const token = require("node:fs").readFileSync("/var/run/secrets/kubernetes.io/serviceaccount/token", "utf8");
-console.log(JSON.parse(Buffer.from(token.split(".")[1], "base64url")).jti);
-`;
-
 test("the operator uses the token that the kubelet writes after its restart", async () => {
-  const { metadata } = await leader();
-  const tokenId = async (): Promise<string> =>
-    (
-      await inSystem("exec", metadata.name, "--", "/usr/local/bin/node", "--eval", readToken)
-    ).trim();
+  const pod = await leader();
+  const tokenId = async (): Promise<string> => (await tokenOf(namespace.cluster, pod)).jti;
   const first = await tokenId();
   const since = await namespace.cluster.auditMark();
   await namespace.cluster.stopKubelet();

@@ -17,6 +17,22 @@ export async function readyOperators(cluster: NodeCluster): Promise<boolean[]> {
   return (await operatorPods(cluster)).map(isPodReady);
 }
 
+const readToken = `
+const token = require("node:fs").readFileSync("/var/run/secrets/kubernetes.io/serviceaccount/token", "utf8");
+console.log(Buffer.from(token.split(".")[1], "base64url").toString());
+`;
+
+const Token = z.object({ jti: z.string(), iat: z.int(), exp: z.int() });
+
+/** Returns the id of the ServiceAccount token in a pod, and its issue and expiry in seconds since 1970. */
+export async function tokenOf(
+  cluster: NodeCluster,
+  { metadata: { name } }: Pod,
+): Promise<z.infer<typeof Token>> {
+  const command = ["exec", name, "--", "/usr/local/bin/node", "--eval", readToken];
+  return Token.parse(JSON.parse(await cluster.kubectlOutput(command, { namespace: system })));
+}
+
 const Lease = z.object({ spec: z.object({ holderIdentity: z.string() }) });
 
 /** Returns the pod that holds the Lease. */

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { vaultSecret } from "../lab/real/resources.ts";
+import { operatorPods, readyOperators, system, tokenOf } from "./support/operator-pods.ts";
+import { NodeNamespace } from "./support/scene.ts";
+
+/** Minutes in which the operator works with short tokens: `npm test -- node --minutes 12`. */
+const minutes = Number(process.env["VAULTSYNC_TEST_MINUTES"] ?? 0);
+
+/** The shortest lifetime of a token that Kubernetes permits, in seconds, and that of the chart. */
+const SHORTEST = 600;
+const USUAL = 3_600;
+
+const slow = { timeout: 180_000, interval: 500 };
+const key = "expiry-db";
+
+let namespace: NodeNamespace;
+beforeAll(async () => {
+  namespace = await NodeNamespace.create("expiry");
+  await namespace.apply(vaultSecret("db", { password: key }));
+});
+
+const inSystem = (...args: readonly string[]): Promise<string> =>
+  namespace.cluster.kubectlOutput(args, { namespace: system });
+
+const Volumes = z.object({
+  spec: z.object({
+    template: z.object({ spec: z.object({ volumes: z.array(z.object({ name: z.string() })) }) }),
+  }),
+});
+
+/** Replaces the pods of the operator by those whose tokens live for this time. */
+async function setLifetime(seconds: number): Promise<void> {
+  const deployment = await inSystem("get", "deployment", "vaultsync", "--output=json");
+  const { volumes } = Volumes.parse(JSON.parse(deployment)).spec.template.spec;
+  const at = volumes.findIndex(({ name }) => name === "service-account");
+  const source = `/spec/template/spec/volumes/${at}/projected/sources/0`;
+  const path = `${source}/serviceAccountToken/expirationSeconds`;
+  const patch = JSON.stringify([{ op: "replace", path, value: seconds }]);
+  await inSystem("patch", "deployment", "vaultsync", "--type=json", `--patch=${patch}`);
+  await inSystem("rollout", "status", "deployment/vaultsync", "--timeout=180s");
+  await expect.poll(() => readyOperators(namespace.cluster), slow).toEqual([true, true]);
+}
+
+afterAll(() => setLifetime(USUAL), slow.timeout * 2);
+
+const processes = async (): Promise<unknown[]> =>
+  (await operatorPods(namespace.cluster)).map(({ metadata: { uid }, status }) => [
+    uid,
+    status.containerStatuses[0]?.restartCount,
+  ]);
+
+test(
+  "the operator works on when the token of its start has expired",
+  async () => {
+    await setLifetime(SHORTEST);
+    const before = await processes();
+    const [pod] = await operatorPods(namespace.cluster);
+    if (pod === undefined) throw new Error("the operator has no pod");
+    const { iat, exp } = await tokenOf(namespace.cluster, pod);
+    expect(exp - iat).toBe(SHORTEST);
+    const end = Date.now() + minutes * 60_000;
+    do {
+      await namespace.secretHas("db", "password", await namespace.protect(key));
+      await new Promise((resolve) => setTimeout(resolve, Math.min(20_000, minutes * 1_000)));
+    } while (Date.now() < end);
+    expect((await tokenOf(namespace.cluster, pod)).exp * 1_000).toBeGreaterThan(Date.now());
+    expect(await processes()).toEqual(before);
+  },
+  (8 + minutes) * 60_000,
+);
