@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { waitUntil } from "../lab/clock/wait-until.ts";
 import { vaultSecret } from "../lab/real/resources.ts";
 import { operatorPods, readyOperators, system, tokenOf } from "./support/operator-pods.ts";
 import { NodeNamespace } from "./support/scene.ts";
@@ -7,11 +9,11 @@ import { NodeNamespace } from "./support/scene.ts";
 /** Minutes in which the operator works with short tokens: `npm test -- node --minutes 12`. */
 const minutes = Number(process.env["VAULTSYNC_TEST_MINUTES"] ?? 0);
 
-/** The shortest lifetime of a token that Kubernetes permits, in seconds, and that of the chart. */
+/** The shortest lifetime of a token that Kubernetes permits, and the lifetime in the chart, in seconds. */
 const SHORTEST = 600;
 const USUAL = 3_600;
 
-const slow = { timeout: 180_000, interval: 500 };
+const SLOW_MS = 180_000;
 const key = "expiry-db";
 
 let namespace: NodeNamespace;
@@ -39,10 +41,12 @@ async function setLifetime(seconds: number): Promise<void> {
   const patch = JSON.stringify([{ op: "replace", path, value: seconds }]);
   await inSystem("patch", "deployment", "vaultsync", "--type=json", `--patch=${patch}`);
   await inSystem("rollout", "status", "deployment/vaultsync", "--timeout=180s");
-  await expect.poll(() => readyOperators(namespace.cluster), slow).toEqual([true, true]);
+  const ready = (): Promise<boolean[]> => readyOperators(namespace.cluster);
+  const bothReady = async (): Promise<boolean> => isDeepStrictEqual(await ready(), [true, true]);
+  await waitUntil("both replicas are ready", bothReady, SLOW_MS, 500);
 }
 
-afterAll(() => setLifetime(USUAL), slow.timeout * 2);
+afterAll(() => setLifetime(USUAL), 2 * SLOW_MS);
 
 const processes = async (): Promise<unknown[]> =>
   (await operatorPods(namespace.cluster)).map(({ metadata: { uid }, status }) => [
