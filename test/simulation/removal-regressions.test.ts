@@ -223,3 +223,24 @@ test.each(["on", "off"] as const)(
     expect(await runEpisode(endsWithRestart, commands)).toBeUndefined();
   },
 );
+
+// A resource whose names were never listed has no target. The next process could not see that none
+// had the former name, and held the removal of nothing.
+test("a resource is renamed before it has a target, and its process ends without a watch", async () => {
+  const names = ["m1", "m2", "m3", "m4", "m5"];
+  const beta = (name: string): Command =>
+    resource("beta", {
+      data: names.map((key, at) => ({ secretKey: `k${at}`, remoteRef: { key } })),
+      target: { name, whenMissing: "Delete" },
+    });
+  const commands: Command[] = [
+    { type: "configure", flags: { targetWatch: "off", leaderElect: false } },
+    connection({ refreshInterval: "10s" }),
+    beta("one"),
+    advance(60_000),
+    beta("two"),
+    advance(600_000),
+  ];
+  const endsWithRestart = 2;
+  expect(await runEpisode(endsWithRestart, commands)).toBeUndefined();
+});

@@ -7,10 +7,14 @@ import {
 } from "../../src/operator/api/kinds.ts";
 import { findCondition } from "../../src/operator/api/conditions.ts";
 import type { Condition, ConditionType } from "../../src/operator/api/status.ts";
-import { CREDENTIALS_TYPE, OWNER_ANNOTATION } from "../../src/operator/api/names.ts";
+import {
+  CREDENTIALS_TYPE,
+  OWNER_ANNOTATION,
+  SOURCES_ANNOTATION,
+} from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { converge } from "./convergence.ts";
-import { itemsOf, type Spec } from "./invariants/spec-items.ts";
+import { itemsOf, targetOf, type Spec } from "./invariants/spec-items.ts";
 import { awaitsFirstTarget } from "./first-targets.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
 import type { WriteRules } from "./write-rules.ts";
@@ -127,27 +131,68 @@ function forgottenHolds(world: World): ReadonlySet<string> {
 
 /**
  * Reports whether the bytes of a removed source are still in a target, because another source keeps
- * the target unchanged, or in a former one, because the next one is not in sync. The next process
- * takes that for a removal that its predecessor could not finish. With all else that is missing, it
- * may hold.
+ * the target unchanged, also under the key of a former spec, or in a former one, because the next
+ * one is not in sync. The next process takes that for a removal that its predecessor could not
+ * finish. With all else that is missing, it may hold.
  */
 const hasStuckRemovals = (world: World): boolean =>
   [vaultSecretKind, vaultFileKind]
     .flatMap((kind) => world.server.all(kind))
-    .some((object) => hasHeldBytes(world, object) || hasFormerTarget(world, object));
-
-/** Reports whether an object that the spec does not name belongs to a resource. */
-function hasFormerTarget({ server }: World, { kind, metadata, spec }: KubeObject): boolean {
-  const { namespace, name } = metadata;
-  const { target = {} } = spec as Spec;
-  return [SECRETS, CONFIG_MAPS]
-    .flatMap((of) => server.all(of))
     .some(
       (object) =>
-        object.metadata.namespace === namespace &&
-        object.metadata.annotations?.[OWNER_ANNOTATION] === `${kind}/${name}` &&
-        object.metadata.name !== (target.name ?? name),
+        hasHeldBytes(world, object) ||
+        mayHaveFormerTarget(world, object) ||
+        objectsOf(world, object).some((target) => hasFormerBytes(object, target)),
     );
+
+/** Returns the objects that belong to a resource. */
+const objectsOf = ({ server }: World, { kind, metadata }: KubeObject): KubeObject[] =>
+  [SECRETS, CONFIG_MAPS]
+    .flatMap((of) => server.all(of))
+    .filter(
+      (object) =>
+        object.metadata.namespace === metadata.namespace &&
+        object.metadata.annotations?.[OWNER_ANNOTATION] === `${kind}/${metadata.name}`,
+    );
+
+/**
+ * Reports whether an object of a resource is not its target, or has a key of a former spec while a
+ * source is missing.
+ */
+function hasFormerBytes(
+  { kind, metadata, spec, status = {} }: KubeObject,
+  object: KubeObject,
+): boolean {
+  const named = targetOf(kind, metadata.name, spec as Spec);
+  if (object.kind !== named.kind || object.metadata.name !== named.name) return true;
+  const { items = [] } = status as { readonly items?: readonly ItemStatus[] };
+  if (items.every(({ latest }) => latest !== undefined)) return false;
+  const { dataFrom = [] } = spec as Spec;
+  const ids = new Set(itemsOf(spec as Spec).map(({ id }) => id));
+  const sources = object.metadata.annotations?.[SOURCES_ANNOTATION] ?? "{}";
+  // What a rule of the spec found is not among its items.
+  const isFound = (source: unknown): boolean =>
+    String(source).includes("=") && dataFrom.some(({ find }) => find !== undefined);
+  return Object.entries(JSON.parse(sources) as object).some(
+    ([id, source]) => !ids.has(id) && !isFound(source),
+  );
+}
+
+/** Reports whether a former target was in sync, and no watch shows that it is gone. */
+function mayHaveFormerTarget({ replicas }: World, { kind, metadata, spec, status }: KubeObject) {
+  const { target: shown } = (status ?? {}) as { readonly target?: ShownTarget };
+  const named = targetOf(kind, metadata.name, spec as Spec);
+  return (
+    replicas.config.targetWatch === "off" &&
+    shown?.digest !== undefined &&
+    (shown.kind !== named.kind || shown.name !== named.name)
+  );
+}
+
+interface ShownTarget {
+  readonly kind: string;
+  readonly name: string;
+  readonly digest?: string;
 }
 
 /** Reports whether a resource has no target because removals are held. */
