@@ -208,13 +208,14 @@ function explain(problem: Problem, absent: string | undefined): string {
 
 /**
  * Reports whether the absence of an optional source is no problem: nothing prevents the removal of
- * its key, and the target has no bytes of another vault until then.
+ * its key, and until then the target has its bytes.
  */
 const isExpected = (resolution: Resolution): boolean =>
   resolution.item.isOptional === true &&
   (resolution.state === "missing" || resolution.state === "removed") &&
   resolution.deletion !== "held" &&
-  !("isOfOtherVault" in resolution && resolution.isOfOtherVault === true);
+  !("isOfOtherVault" in resolution && resolution.isOfOtherVault === true) &&
+  !("isInFormer" in resolution && resolution.isInFormer === true);
 
 const isProblem = (one: Resolution): one is Problem =>
   one.state !== "found" && one.state !== "withheld" && !isExpected(one);

@@ -74,6 +74,8 @@ export interface Remembered {
   readonly sameName?: boolean | undefined;
   /** Those bytes are from another vault. */
   readonly isOfOtherVault?: boolean | undefined;
+  /** The target has no bytes under the key, and a former one has bytes of the source. */
+  readonly isInFormer?: boolean | undefined;
   /**
    * The `delete_time` of the source according to the last list of this connection that contained
    * it.
@@ -163,6 +165,8 @@ export type Resolution =
       readonly isAbsent?: boolean;
       /** The target has bytes of another vault, whose deletion is awaited. */
       readonly isOfOtherVault?: boolean | undefined;
+      /** Only a former target has its bytes, whose deletion is awaited. */
+      readonly isInFormer?: boolean | undefined;
       /** There is no previous version: the key leaves when the one of the latest version follows. */
       readonly isBelowFirst?: true;
     }

@@ -37,11 +37,11 @@ export function resolveGone(
 }
 
 /**
- * Reports whether the target may have bytes of the source. Bytes of another source that an earlier
- * spec named do not count. Of which source bytes of another vault are is not known.
+ * Reports whether the target, or a former one, may have bytes of the source. Bytes of another source
+ * that an earlier spec named do not count. Of which source bytes of another vault are is not known.
  */
-const hasBytes = ({ synced, sameName, isOfOtherVault }: Remembered): boolean =>
-  synced !== undefined && (sameName === true || isOfOtherVault === true);
+const hasBytes = ({ synced, sameName, isOfOtherVault, isInFormer }: Remembered): boolean =>
+  isInFormer === true || (synced !== undefined && (sameName === true || isOfOtherVault === true));
 
 /** Returns what becomes of the key of an entry that is gone before any deadline. */
 function resolveMissing(
@@ -50,7 +50,7 @@ function resolveMissing(
   remembered: Remembered,
   isOverdue: boolean,
 ): Resolution {
-  const { held, provenInMs = Infinity, isOfOtherVault } = remembered;
+  const { held, provenInMs = Infinity, isOfOtherVault, isInFormer } = remembered;
   const { isListed, ofOwner, list, near } = remembered;
   const isOptional = item.isOptional === true;
   const isAbsent = !hasBytes(remembered);
@@ -62,6 +62,6 @@ function resolveMissing(
   if (resource.whenMissing === "Retain" && !isOptional) return missing;
   if (held === true) return { ...missing, deletion: "held", isAbsent };
   return provenInMs > 0
-    ? { ...missing, deletion: "awaited", provenInMs, isAbsent, isOfOtherVault }
+    ? { ...missing, deletion: "awaited", provenInMs, isAbsent, isOfOtherVault, isInFormer }
     : { ...missing, deletion: "due", isOverdue, isAbsent };
 }

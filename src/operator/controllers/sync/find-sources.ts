@@ -70,7 +70,7 @@ export function findSources(
   formers: () => readonly FormerTarget[],
 ): Observed | ReadyCondition {
   const { source, resource, before, access, grant, snapshot } = input;
-  if (resource.finds.length === 0) return { ...input, state, unmatched: [], unusable: [] };
+  if (resource.finds.length === 0) return { ...input, state, formers, unmatched: [], unusable: [] };
   const isLost = lostClaims(input, state);
   const claims = claimsOf(state, formers);
   // Not because a stranger shares the name.
@@ -93,7 +93,7 @@ export function findSources(
   if ("reason" in found) return found;
   const expanded = { ...resource, items: found.items };
   const verdict = checkAccess(expanded, source.entries, grant);
-  return typeof verdict === "object"
-    ? verdict
-    : { ...input, state, resource: expanded, unmatched: found.unmatched, unusable: found.unusable };
+  if (typeof verdict === "object") return verdict;
+  const { unmatched, unusable } = found;
+  return { ...input, state, formers, resource: expanded, unmatched, unusable };
 }

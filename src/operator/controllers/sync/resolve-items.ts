@@ -14,6 +14,7 @@ import {
   type SyncedKey,
   sourceId,
   type TargetState,
+  targetState,
   withoutClaims,
 } from "../../sync/target.ts";
 import { deadlineKey } from "./resource-memory.ts";
@@ -86,6 +87,7 @@ function rememberedOf(
     refreshInMs: refreshInMs(input, input.now),
     sameName: synced !== undefined && isOfName(input, item, synced),
     isOfOtherVault: synced !== undefined && !isFromVault(synced, access.vault),
+    isInFormer: isInFormer(input, item, synced),
     deleteAt: isListed
       ? listedDeadline(input, item, owner)
       : isOfOtherOwner(input, item, synced)
@@ -244,6 +246,29 @@ export function isOfName(
   if (earlier?.version !== undefined || foundName(synced) === item.source) return true;
   const owners = [undefined, access.account, earlier?.owner, item.owner];
   return owners.some((owner) => synced.source === sourceId(access.vault, item.source, owner));
+}
+
+/**
+ * Reports whether a former target has bytes of the source of an optional item, under its key or
+ * another one, and the target has none. Without the evidence that the source is gone, they stay until the target has them.
+ */
+function isInFormer(input: Observed, item: SyncItem, synced: SyncedKey | undefined): boolean {
+  if (item.isOptional !== true || synced !== undefined) return false;
+  const { access, before } = input;
+  const owners = [item.owner, access.account, earlierItem(before, item)?.owner];
+  const ids = new Set(
+    [...owners, ...namedOwners(access)].flatMap((owner) =>
+      owner === undefined
+        ? sourceId(access.vault, item.source, owner)
+        : entryIds(access.vault, item.source, owner),
+    ),
+  );
+  const isOfItem = ([id, claim]: readonly [string, SyncedKey]): boolean =>
+    ids.has(claim.source) || (id === item.id && !isFromVault(claim, access.vault));
+  return input.formers().some(({ former, metadata }) => {
+    const state = targetState(former, metadata);
+    return state.state === "owned" && [...state.synced].some(isOfItem);
+  });
 }
 
 /**

@@ -16,6 +16,7 @@ import type { Snapshot } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-state.ts";
 import type { Deadlines, Memory } from "./resource-memory.ts";
 import type { SourceKind } from "./source-kind.ts";
+import type { FormerTarget } from "./target-records.ts";
 
 /** Input of a reconcile: the resource, and the facts that the reconcile before left. */
 export interface Started {
@@ -45,6 +46,8 @@ export interface Listed extends Started {
 /** Everything that is decided from. `resource` has the items that its rules find. */
 export interface Observed extends Listed {
   readonly state: TargetState;
+  /** Returns the former targets that are still there. */
+  readonly formers: () => readonly FormerTarget[];
   /** The rules of the resource that find no entry. */
   readonly unmatched: readonly Find[];
   /** The names that rules find and cannot use. */
