@@ -57,6 +57,8 @@ export interface Remembered {
    * since.
    */
   readonly served?: number | undefined;
+  /** Neither the target nor the incomplete status says whether the target had bytes of it. */
+  readonly isOmitted?: boolean | undefined;
   /** Owner of that version according to the status. */
   readonly servedOwner?: string | undefined;
   /**

@@ -129,8 +129,9 @@ const hasLostEntry = ({ isGone, isOfOtherVault }: Remembered): boolean =>
   isGone === true && isOfOtherVault !== true;
 
 /** Reports whether the vault, and not the spec, would add the key of an item to a target. */
-const isAddition = (item: SyncItem, { served, hasTarget }: Remembered): boolean =>
+const isAddition = (item: SyncItem, { served, isOmitted, hasTarget }: Remembered): boolean =>
   served === undefined &&
+  isOmitted !== true &&
   hasTarget === true &&
   (item.foundBy !== undefined || item.isOptional === true);
 

@@ -83,6 +83,10 @@ export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | u
   };
 }
 
+/** Reports whether a status may omit an item, because it cannot show all. */
+export const isOmitted = (status: SyncStatus, item: SyncItem): boolean =>
+  status.itemsOmitted !== undefined && shownItem(status, item) === undefined;
+
 /**
  * Reports whether a status shows that the target has bytes of this source that were listed when it
  * was written, or that are to be removed since. A status that does not show all items may.

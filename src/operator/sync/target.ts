@@ -305,11 +305,11 @@ function hasMetadata(resource: SyncResource, metadata: TargetMetadata): boolean 
  */
 export function withoutClaims(
   state: TargetState,
-  reported: (id: string) => number | undefined,
+  reported: (id: string, claim: SyncedKey) => number | undefined,
 ): TargetState {
   if (state.state !== "owned") return state;
   const synced = [...state.synced].flatMap(([key, claim]): [string, SyncedKey][] => {
-    const version = reported(key);
+    const version = reported(key, claim);
     return version === undefined ? [] : [[key, { ...claim, version }]];
   });
   return { ...state, synced: new Map(synced), annotationsCorrupted: true };

@@ -5,7 +5,7 @@ import { isSameSource, resolveItem } from "../../sync/resolve.ts";
 import { type KeptBytes, resolvePrevious } from "../../sync/resolve-previous.ts";
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
-import { earlierItem } from "../../sync/stored-status.ts";
+import { earlierItem, isOmitted } from "../../sync/stored-status.ts";
 import { hasFormerKeys, refreshInMs, updateGate } from "../../sync/update-gate.ts";
 import { hasOwner, namedOwners } from "../../api/received-secrets.ts";
 import {
@@ -83,6 +83,7 @@ function rememberedOf(
   return {
     synced,
     served,
+    isOmitted: isUnknown(input, item),
     servedOwner: served === undefined ? undefined : lastOwner(input, item),
     refreshInMs: refreshInMs(input, input.now),
     sameName: synced !== undefined && isOfName(input, item, synced),
@@ -102,6 +103,14 @@ function rememberedOf(
     list: listText(input),
     near: nearOf(input, item),
   };
+}
+
+/** Reports whether neither the target nor the status says whether the target had an item. */
+function isUnknown({ state, before }: Observed, item: SyncItem): boolean {
+  const { items = [] } = before;
+  const hasClaims =
+    state.state === "owned" && (!state.annotationsCorrupted || state.synced.size > items.length);
+  return !hasClaims && isOmitted(before, item);
 }
 
 /** Returns the owner of the entry that the last status shows for an item. */
@@ -250,7 +259,8 @@ export function isOfName(
 
 /**
  * Reports whether a former target has bytes of the source of an optional item, under its key or
- * another one, and the target has none. Without the evidence that the source is gone, they stay until the target has them.
+ * another one, and the target has none. Without the evidence that the source is gone, they stay
+ * until the target has them.
  */
 function isInFormer(input: Observed, item: SyncItem, synced: SyncedKey | undefined): boolean {
   if (item.isOptional !== true || synced !== undefined) return false;
@@ -309,12 +319,13 @@ export function itemsOfOtherVault({ resource, access, state, before }: Observed)
 
 /**
  * Returns the state of an edited target with the versions that the last status reported instead of
- * those it claims.
+ * those it claims. Of items that the status omits, only the claims are known.
  */
 export function withReported({ resource, before, state }: Observed): TargetState {
   const items = new Map(resource.items.map((item) => [item.id, item]));
-  return withoutClaims(state, (id) => {
+  return withoutClaims(state, (id, { version }) => {
     const item = items.get(id);
-    return item && earlierItem(before, item)?.version;
+    if (item === undefined) return undefined;
+    return isOmitted(before, item) ? version : earlierItem(before, item)?.version;
   });
 }
