@@ -129,7 +129,8 @@ export const showsBytes = ({ items = [] }: SyncStatus, source: string): boolean 
 
 /**
  * Reports whether a resource removes a key, or may, when this source is gone: `isDue`, by the vault
- * at its deadline. A status with the source shows whether the target has its bytes. If a complete
+ * at its deadline. A resource that did not follow the lists does not know that it is: then either of
+ * its policies counts. A status with the source shows whether the target has its bytes. If a complete
  * status of this spec lacks the source, the target has its bytes only if `isClaimed`: the status was
  * not written yet.
  */
@@ -141,8 +142,10 @@ export function removesWhenGone(
   isClaimed: () => boolean,
 ): boolean {
   const isOptional = wanted.some((item) => item.source === source && item.isOptional === true);
-  if (!isOptional && (isDue ? whenRemoved : whenMissing) === "Retain") return false;
   const shown = items.filter((item) => sourceOf(item) === source);
+  const knowsDeadline = shown.every(({ deleteAt }) => deleteAt !== undefined);
+  const policies = [isDue ? whenRemoved : whenMissing, ...(knowsDeadline ? [] : [whenMissing])];
+  if (!isOptional && !policies.includes("Delete")) return false;
   if (shown.length > 0) return shown.some(isInTarget) || isClaimed();
   return itemsOmitted !== undefined || observedGeneration !== generation || isClaimed();
 }

@@ -291,7 +291,8 @@ const following = (policies: Partial<SyncResource>, isOptional = false): SyncRes
 const never = (): boolean => false;
 
 describe("removesWhenGone", () => {
-  const withVersion = { items: [{ secretKey: "p", key: "db", version: 1 }] };
+  const inTarget = { secretKey: "p", key: "db", version: 1 };
+  const withVersion = { items: [{ ...inTarget, deleteAt: "2026-11-21T12:00:00Z" }] };
 
   test.each<["Delete" | "Retain", "Delete" | "Retain", boolean[]]>([
     ["Delete", "Retain", [false, true]],
@@ -313,6 +314,18 @@ describe("removesWhenGone", () => {
           never,
         ),
       ).toBe(true);
+    },
+  );
+
+  test.each<["Delete" | "Retain", "Delete" | "Retain", boolean]>([
+    ["Delete", "Retain", true],
+    ["Retain", "Delete", true],
+    ["Retain", "Retain", false],
+  ])(
+    "counts both policies at an unknown deadline: %s, %s",
+    (whenRemoved, whenMissing, expected) => {
+      const one = following({ whenRemoved, whenMissing });
+      expect(removesWhenGone(one, { items: [inTarget] }, "db", true, never)).toBe(expected);
     },
   );
 

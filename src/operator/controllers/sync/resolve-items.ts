@@ -150,19 +150,20 @@ function isOfOtherOwner(input: Observed, item: SyncItem, synced: SyncedKey | und
 
 /**
  * Returns the deadline of an entry: the one that this process saw last, otherwise the one that the
- * status shows. A resource that was suspended did not follow the lists.
+ * status shows. A resource that was suspended did not follow the lists: its deadlines are no
+ * evidence for a removal, but for keeping bytes.
  */
 function knownDeadline(
-  { before, deadlines, access }: Observed,
+  { resource, before, deadlines, access }: Observed,
   listed: ReadonlyMap<string, number>,
   item: SyncItem,
 ): number | undefined {
   if (deadlines !== undefined)
     return deadlines.connection === access.id ? listed.get(deadlineKey(item)) : undefined;
-  const isFollowed =
-    before.connection === access.id &&
-    findCondition(before.conditions, "Ready")?.reason !== "Suspended";
-  return isFollowed ? earlierItem(before, item)?.deleteAt : undefined;
+  const isKept = resource.whenRemoved === "Retain" && item.isOptional !== true;
+  const isFollowed = findCondition(before.conditions, "Ready")?.reason !== "Suspended";
+  const isKnown = before.connection === access.id && (isFollowed || isKept);
+  return isKnown ? earlierItem(before, item)?.deleteAt : undefined;
 }
 
 /**
