@@ -73,7 +73,8 @@ const metadataIn = (digest: string): string | undefined => digest.split(".")[1];
 /**
  * Returns the names that this rule found, according to the claims of a target. A rule that changed
  * continues with a name that keeps its key if it requests the same metadata: then the vault has
- * changed that. It also does if the list lacks the name: nothing else says whether it would match.
+ * changed that. It also does if the list lacks the name, under whatever key: nothing else says
+ * whether it would match.
  */
 export function claimedNames(
   find: Find,
@@ -83,7 +84,8 @@ export function claimedNames(
   return [...claims].flatMap(([id, claim]) => {
     const [digest = "", name] = [claim.found?.split(":")[0], foundName(claim)];
     if (name === undefined || digest === find.digest) return name ?? [];
-    const isContinued = metadataIn(digest) === metadataIn(find.digest) || !isListed(name);
+    if (!isListed(name)) return [name];
+    const isContinued = metadataIn(digest) === metadataIn(find.digest);
     return isContinued && rewriteKey(find.rewrite, name) === id ? [name] : [];
   });
 }

@@ -148,6 +148,21 @@ describe("several names of one key", () => {
 
 // Found by the simulation: the target kept its content, and the message named a secret that the
 // former spec named.
+// The rule was taken for another one: the next target was created without the key, and the former
+// one was deleted with its bytes.
+test("a found secret is missing in the next target whose keys its rule makes in another way", async () => {
+  await using scene = await finding(named("shop-one", "shop-two"), FIND);
+  await list(scene, ...named("shop-one"));
+  scene.follow({}, { data: undefined, dataFrom: SUFFIX, target: { name: "next" } });
+  await scene.settle();
+  expect(valuesOf(scene.target())).toMatchObject({ "shop-two": "vault shop-two@1" });
+  expect(scene.target("next")).toBeUndefined();
+  expect(scene.condition("Ready")).toMatchObject({ status: "False", reason: "SourceMissing" });
+  await list(scene, ...named("shop-one", "shop-two"));
+  expect(valuesOf(scene.target("next"))).toMatchObject({ two: "vault shop-two@1" });
+  expect(scene.target()).toBeUndefined();
+});
+
 test("a secret that the former spec named is no found one, although the annotations are lost", async () => {
   await using scene = await SimulatedWorld.following(named("shop-a", "shop-b"), { one: "shop-a" });
   await scene.stop();
