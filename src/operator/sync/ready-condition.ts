@@ -255,13 +255,19 @@ export function readyConditionOf(
 }
 
 /**
- * Returns the condition while `content` waits for the proof that optional sources are absent, and
- * nothing else is a problem.
+ * Returns the condition while `content` waits for the proof that optional sources are absent, or for
+ * a gate that keeps bytes which the vault does not have, and nothing else is a problem.
  */
 export function unproven(resolutions: readonly Resolution[], content: string): ReadyCondition {
   const gone = resolutions.find(
     (one) => one.item.isOptional === true && one.state === "missing" && one.deletion !== "due",
   );
+  const kept = resolutions.find((one) => one.state === "withheld" && one.hasBytes);
+  if (gone === undefined && kept !== undefined)
+    return notReady(
+      "VersionNotFound",
+      `${kept.item.source} is of another vault or owner in the target; ${content} is left unchanged until the condition UpdateAvailable ends`,
+    );
   return notReady(
     "SourceMissing",
     `${gone?.item.source} is not in the vault's list; ${content} is left unchanged until its absence is proven`,

@@ -320,13 +320,15 @@ export function itemsOfOtherVault({ resource, access, state, before }: Observed)
 
 /**
  * Returns the state of an edited target with the versions that the last status reported instead of
- * those it claims. Of items that the status omits, only the claims are known.
+ * those it claims. Of items that the status omits, and of bytes of another vault, only the claims are
+ * known.
  */
 export function withReported({ resource, before, state }: Observed): TargetState {
   const items = new Map(resource.items.map((item) => [item.id, item]));
   return withoutClaims(state, (id, { version }) => {
     const item = items.get(id);
     if (item === undefined) return undefined;
-    return isOmitted(before, item) ? version : earlierItem(before, item)?.version;
+    const earlier = earlierItem(before, item);
+    return isOmitted(before, item) || earlier?.otherVault === true ? version : earlier?.version;
   });
 }
