@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import type { Planted } from "./planted-bugs.ts";
 import type { Failure, RunEpisode } from "./simulate.ts";
 import type { Command } from "./commands.ts";
 
 /** Kind of the episodes of an EpisodeThread. */
-export interface EpisodeThreadOptions {
-  /** A planted bug of the operator in this thread. */
-  readonly bug?: string | undefined;
+export interface EpisodeThreadOptions extends Planted {
   /** Episodes of VaultPushes instead of VaultSecrets and VaultFiles. */
   readonly pushes?: boolean;
 }

@@ -5,9 +5,9 @@ import { plant } from "./planted-bugs.ts";
 // The code of an EpisodeThread. Most errors are simulated faults, whose stacks nothing shows; a
 // replay shows the one of an exception.
 Error.stackTraceLimit = 0;
-const { bug, pushes = false } = workerData as EpisodeThreadOptions;
-if (bug !== undefined) plant(bug);
-// After the bug was planted.
+const { pushes = false, ...planted } = workerData as EpisodeThreadOptions;
+plant(planted);
+// After the changes.
 const run = pushes
   ? (await import("./pushes/push-episode.ts")).randomPushEpisode
   : (await import("./simulate.ts")).randomEpisode;

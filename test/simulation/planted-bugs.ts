@@ -23,6 +23,11 @@ export interface PlantedBug {
   readonly changes: readonly Change[];
 }
 
+/** Makes statuses show one item instead of 64: no simulated resource has more. That is no bug. */
+const shortStatuses: readonly Change[] = [
+  { file: "api/status.ts", from: "MAX_STATUS_ITEMS = 64;", to: "MAX_STATUS_ITEMS = 1;" },
+];
+
 export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "writes without a fence": {
     invariants: ["I7"],
@@ -355,13 +360,19 @@ function anyLayoutOf(text: string): RegExp {
   return new RegExp(patterns.join(String.raw`\s*`), "gu");
 }
 
-/** Returns the changed source files with a bug, by path. @throws when the source has changed */
-export function sourcesWith(bug: string): ReadonlyMap<string, string> {
+function changesOf(bug: string): readonly Change[] {
   const planted = plantedBugs[bug];
   if (!planted)
     throw new Error(`unknown bug: ${bug}; expected one of ${Object.keys(plantedBugs).join("; ")}`);
+  return planted.changes;
+}
+
+/** Returns the changed source files with a bug, by path. @throws when the source has changed */
+export const sourcesWith = (bug: string): ReadonlyMap<string, string> => sourcesOf(changesOf(bug));
+
+function sourcesOf(changes: readonly Change[]): ReadonlyMap<string, string> {
   const changed = new Map<string, string>();
-  for (const { file, from, to } of planted.changes) {
+  for (const { file, from, to } of changes) {
     const path = join(OPERATOR, file);
     const source = changed.get(path) ?? readFileSync(path, "utf8");
     const pattern = anyLayoutOf(from);
@@ -375,12 +386,21 @@ export function sourcesWith(bug: string): ReadonlyMap<string, string> {
   return changed;
 }
 
+/** Changes of the operator in one thread of the simulation. */
+export interface Planted {
+  /** A bug by its name. */
+  readonly bug?: string | undefined;
+  /** Statuses show one item and the number of the omitted ones. */
+  readonly hasShortStatuses?: boolean;
+}
+
 /**
- * Plants a bug in the modules of the operator that this process imports from now on. @throws when
- * the source has changed
+ * Changes the modules of the operator that this process imports from now on. @throws when a source
+ * has changed
  */
-export function plant(bug: string): void {
-  const changed = sourcesWith(bug);
+export function plant({ bug, hasShortStatuses = false }: Planted): void {
+  const bugs = bug === undefined ? [] : changesOf(bug);
+  const changed = sourcesOf([...bugs, ...(hasShortStatuses ? shortStatuses : [])]);
   registerHooks({
     load: (url, context, next) => {
       const source = url.startsWith("file:") ? changed.get(fileURLToPath(url)) : undefined;

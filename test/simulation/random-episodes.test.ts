@@ -3,17 +3,20 @@ import { expect, test } from "vitest";
 import { EpisodeThread } from "./episode-thread.ts";
 import { simulate } from "./simulate.ts";
 
-test(
-  "the operator violates no invariant in 20,000 random steps",
+test.each([
+  { statuses: "complete statuses", steps: 20_000, hasShortStatuses: false },
+  { statuses: "statuses that omit items", steps: 8_000, hasShortStatuses: true },
+])(
+  "the operator violates no invariant in $steps random steps with $statuses",
   { timeout: 600_000 },
-  async () => {
+  async ({ steps, hasShortStatuses }) => {
     await using threads = new AsyncDisposableStack();
     const runners = Array.from(
       { length: availableParallelism() },
-      () => threads.use(new EpisodeThread()).run,
+      () => threads.use(new EpisodeThread({ hasShortStatuses })).run,
     );
     const done: number[] = [];
-    expect(await simulate(20_000, 2, (steps) => done.push(steps), runners)).toBeUndefined();
-    expect(done.at(-1)).toBe(20_000);
+    expect(await simulate(steps, 2, (each) => done.push(each), runners)).toBeUndefined();
+    expect(done.at(-1)).toBe(steps);
   },
 );

@@ -21,6 +21,7 @@ interface Status {
     readonly key?: string;
     readonly version?: number;
   }[];
+  readonly itemsOmitted?: number;
 }
 
 /** The forced syncs that users requested. */
@@ -82,8 +83,9 @@ export class ForcedSyncs {
       if (item.absence !== "never" || item.version !== "latest" || item.isHeld === true) continue;
       const { base64 = "", irregular } = resolve(this.#world, connection, after.kind, item);
       const latest = this.#world.vaults.origin(base64);
-      const { version = 0 } =
-        status.items?.find((each) => (each.secretKey ?? each.key) === item.id) ?? {};
+      const shown = status.items?.find((each) => (each.secretKey ?? each.key) === item.id);
+      if (shown === undefined && status.itemsOmitted !== undefined) continue;
+      const { version = 0 } = shown ?? {};
       if (irregular || !latest || latest.order > request.order || version >= versionOf(latest))
         continue;
       const served = `version ${version} of ${item.source}, although the vault had ${versionOf(latest)} before the request`;
