@@ -31,6 +31,10 @@ const Volumes = z.object({
   }),
 });
 
+async function bothReady(): Promise<boolean> {
+  return isDeepStrictEqual(await readyOperators(namespace.cluster), [true, true]);
+}
+
 /** Replaces the pods of the operator by those whose tokens live for this time. */
 async function setLifetime(seconds: number): Promise<void> {
   const deployment = await inSystem("get", "deployment", "vaultsync", "--output=json");
@@ -41,8 +45,6 @@ async function setLifetime(seconds: number): Promise<void> {
   const patch = JSON.stringify([{ op: "replace", path, value: seconds }]);
   await inSystem("patch", "deployment", "vaultsync", "--type=json", `--patch=${patch}`);
   await inSystem("rollout", "status", "deployment/vaultsync", "--timeout=180s");
-  const ready = (): Promise<boolean[]> => readyOperators(namespace.cluster);
-  const bothReady = async (): Promise<boolean> => isDeepStrictEqual(await ready(), [true, true]);
   await waitUntil("both replicas are ready", bothReady, SLOW_MS, 500);
 }
 
