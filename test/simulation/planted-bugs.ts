@@ -113,8 +113,8 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "controllers/sync/resolve-items.ts",
-        from: "const isFollowed = before.connection === access.id && ",
-        to: "const isFollowed = ",
+        from: "before.connection === access.id && (isFollowed || isKept)",
+        to: "isFollowed || isKept",
       },
       {
         file: "controllers/sync/resolve-items.ts",
