@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import type { Planted } from "./planted-bugs.ts";
+import type { Planted } from "./plant.ts";
 import type { Failure, RunEpisode } from "./simulate.ts";
 import type { Command } from "./commands.ts";
 

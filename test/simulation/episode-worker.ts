@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { EpisodeThreadOptions } from "./episode-thread.ts";
-import { plant } from "./planted-bugs.ts";
+import { plant } from "./plant.ts";
 
 // The code of an EpisodeThread. Most errors are simulated faults, whose stacks nothing shows; a
 // replay shows the one of an exception.

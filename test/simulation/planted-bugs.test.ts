@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { EpisodeThread } from "./episode-thread.ts";
 import { findPlantedBug } from "./find-planted-bug.ts";
-import { isPushBug, plantedBugs, sourcesWith } from "./planted-bugs.ts";
+import { sourcesWith } from "./plant.ts";
+import { isPushBug, plantedBugs } from "./planted-bugs.ts";
 
 /** Steps of random commands within which each bug must be found. */
 const STEPS = 50_000;

@@ -1,15 +1,9 @@
-import { readFileSync } from "node:fs";
-import { registerHooks } from "node:module";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { pushBugs } from "./pushes/push-bugs.ts";
 import { topologyBugs } from "./topology-bugs.ts";
 import { versionBugs } from "./version-bugs.ts";
 
-const OPERATOR = join(import.meta.dirname, "../../src/operator");
-
 /** One change of a source file below `src/operator`. */
-interface Change {
+export interface Change {
   readonly file: string;
   /** Text that the file contains exactly once, whatever its line breaks. */
   readonly from: string;
@@ -22,11 +16,6 @@ export interface PlantedBug {
   readonly invariants: readonly string[];
   readonly changes: readonly Change[];
 }
-
-/** Makes statuses show one item instead of 64: no simulated resource has more. That is no bug. */
-const shortStatuses: readonly Change[] = [
-  { file: "api/status.ts", from: "MAX_STATUS_ITEMS = 64;", to: "MAX_STATUS_ITEMS = 1;" },
-];
 
 export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   "writes without a fence": {
@@ -349,64 +338,3 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
 
 /** Reports whether only episodes of VaultPushes find a bug. */
 export const isPushBug = (bug: string): boolean => Object.hasOwn(pushBugs, bug);
-
-/** Matches a text wherever the formatter breaks its lines and adds commas at their ends. */
-function anyLayoutOf(text: string): RegExp {
-  const tokens = text.match(/\w+|[^\w\s]/gu) ?? [];
-  const patterns = tokens.map((token) => {
-    const escaped = token.replace(/[\\^$.*+?()[\]{}|]/u, String.raw`\$&`);
-    return /[)\]}]/u.test(token) ? String.raw`,?\s*${escaped}` : escaped;
-  });
-  return new RegExp(patterns.join(String.raw`\s*`), "gu");
-}
-
-function changesOf(bug: string): readonly Change[] {
-  const planted = plantedBugs[bug];
-  if (!planted)
-    throw new Error(`unknown bug: ${bug}; expected one of ${Object.keys(plantedBugs).join("; ")}`);
-  return planted.changes;
-}
-
-/** Returns the changed source files with a bug, by path. @throws when the source has changed */
-export const sourcesWith = (bug: string): ReadonlyMap<string, string> => sourcesOf(changesOf(bug));
-
-function sourcesOf(changes: readonly Change[]): ReadonlyMap<string, string> {
-  const changed = new Map<string, string>();
-  for (const { file, from, to } of changes) {
-    const path = join(OPERATOR, file);
-    const source = changed.get(path) ?? readFileSync(path, "utf8");
-    const pattern = anyLayoutOf(from);
-    if (source.match(pattern)?.length !== 1)
-      throw new Error(`${file}: expected this text once: ${from}`);
-    changed.set(
-      path,
-      source.replace(pattern, () => to),
-    );
-  }
-  return changed;
-}
-
-/** Changes of the operator in one thread of the simulation. */
-export interface Planted {
-  /** A bug by its name. */
-  readonly bug?: string | undefined;
-  /** Statuses show one item and the number of the omitted ones. */
-  readonly hasShortStatuses?: boolean;
-}
-
-/**
- * Changes the modules of the operator that this process imports from now on. @throws when a source
- * has changed
- */
-export function plant({ bug, hasShortStatuses = false }: Planted): void {
-  const bugs = bug === undefined ? [] : changesOf(bug);
-  const changed = sourcesOf([...bugs, ...(hasShortStatuses ? shortStatuses : [])]);
-  registerHooks({
-    load: (url, context, next) => {
-      const source = url.startsWith("file:") ? changed.get(fileURLToPath(url)) : undefined;
-      return source === undefined
-        ? next(url, context)
-        : { format: "module-typescript", source, shortCircuit: true };
-    },
-  });
-}
