@@ -143,9 +143,9 @@ export function removesWhenGone(
 ): boolean {
   const isOptional = wanted.some((item) => item.source === source && item.isOptional === true);
   const shown = items.filter((item) => sourceOf(item) === source);
-  const knowsDeadline = shown.every(({ deleteAt }) => deleteAt !== undefined);
-  const policies = [isDue ? whenRemoved : whenMissing, ...(knowsDeadline ? [] : [whenMissing])];
-  if (!isOptional && !policies.includes("Delete")) return false;
+  const mayMiss = !isDue || shown.some(({ deleteAt }) => deleteAt === undefined);
+  const isDeleted = (isDue && whenRemoved === "Delete") || (mayMiss && whenMissing === "Delete");
+  if (!isOptional && !isDeleted) return false;
   if (shown.length > 0) return shown.some(isInTarget) || isClaimed();
   return itemsOmitted !== undefined || observedGeneration !== generation || isClaimed();
 }

@@ -6,6 +6,7 @@ import {
   vaultFileKind,
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
+import { FREEZE_ANNOTATION } from "../../../src/operator/api/names.ts";
 import type { Condition } from "../../../src/operator/api/status.ts";
 import type { OperatorFlags } from "../../../src/operator/config.ts";
 import {
@@ -203,6 +204,13 @@ export class SimulatedWorld extends SimulatedOperator {
     const url = `https://${vault}.example.com`;
     this.connection({ namespace, name: "vault" }, { url, ...spec });
     return this.vault(vault);
+  }
+
+  /** Freezes the namespace of the shop for an hour. */
+  freeze(): void {
+    const until = new Date(this.clock.now() + 3_600_000).toISOString();
+    const metadata = { annotations: { [FREEZE_ANNOTATION]: until } };
+    this.server.patch(NAMESPACES, { name: SHOP }, { metadata });
   }
 
   /** Sets annotations of a VaultSecret. */

@@ -1,16 +1,9 @@
 import { expect, test } from "vitest";
-import { FREEZE_ANNOTATION, HOLD_ANNOTATION } from "../../../src/operator/api/names.ts";
-import { NAMESPACES, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { HOLD_ANNOTATION } from "../../../src/operator/api/names.ts";
+import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 
-const HOUR = 3_600_000;
-
-function freeze(scene: SimulatedWorld): void {
-  const until = new Date(scene.clock.now() + HOUR).toISOString();
-  const metadata = { annotations: { [FREEZE_ANNOTATION]: until } };
-  scene.server.patch(NAMESPACES, { name: "shop" }, { metadata });
-}
-
+const freeze = (scene: SimulatedWorld): void => scene.freeze();
 const hold = (scene: SimulatedWorld): void => scene.annotate({ [HOLD_ANNOTATION]: "*" });
 
 /** Changes an annotation of the target, as a tool does. */

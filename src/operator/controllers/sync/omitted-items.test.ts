@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { SimulatedWorld } from "../../../../test/lab/simulated/simulated-world.ts";
-import { FREEZE_ANNOTATION, HOLD_ANNOTATION, VERSIONS_ANNOTATION } from "../../api/names.ts";
+import { HOLD_ANNOTATION, VERSIONS_ANNOTATION } from "../../api/names.ts";
 import { vaultSecretKind } from "../../api/kinds.ts";
 import { MAX_STATUS_ITEMS } from "../../api/status.ts";
-import { NAMESPACES, SECRETS } from "../../kube/resource.ts";
+import { SECRETS } from "../../kube/resource.ts";
 
-const HOUR = 3_600_000;
 const names = Array.from({ length: MAX_STATUS_ITEMS + 2 }, (_, n) => `db-${100 + n}`);
 const listed = (version: number, all = names) => all.map((name) => ({ name, version }));
 
@@ -23,12 +22,7 @@ async function synced(): Promise<SimulatedWorld> {
   return scene;
 }
 
-function freeze(scene: SimulatedWorld): void {
-  const until = new Date(scene.clock.now() + HOUR).toISOString();
-  const metadata = { annotations: { [FREEZE_ANNOTATION]: until } };
-  scene.server.patch(NAMESPACES, { name: "shop" }, { metadata });
-}
-
+const freeze = (scene: SimulatedWorld): void => scene.freeze();
 const hold = (scene: SimulatedWorld): void => scene.annotate({ [HOLD_ANNOTATION]: "*" });
 
 /** Returns the versions of the keys of the target. */

@@ -265,6 +265,8 @@ export function isOfName(
  */
 function isInFormer(input: Observed, item: SyncItem, synced: SyncedKey | undefined): boolean {
   if (item.isOptional !== true || synced !== undefined) return false;
+  const formers = input.formers();
+  if (formers.length === 0) return false;
   const { access, before } = input;
   const owners = [item.owner, access.account, earlierItem(before, item)?.owner];
   const ids = new Set(
@@ -276,7 +278,7 @@ function isInFormer(input: Observed, item: SyncItem, synced: SyncedKey | undefin
   );
   const isOfItem = ([id, claim]: readonly [string, SyncedKey]): boolean =>
     ids.has(claim.source) || (id === item.id && !isFromVault(claim, access.vault));
-  return input.formers().some(({ former, metadata }) => {
+  return formers.some(({ former, metadata }) => {
     const state = targetState(former, metadata);
     return state.state === "owned" && [...state.synced].some(isOfItem);
   });
