@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { isDeepStrictEqual } from "node:util";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { waitUntil } from "../lab/clock/wait-until.ts";
@@ -9,6 +8,7 @@ import { nodeName } from "../lab/node/layout.ts";
 import { vaultSecret } from "../lab/real/resources.ts";
 import { signalContainer } from "./support/containers.ts";
 import {
+  areBothReady,
   leadingOperator,
   operatorPods,
   readyOperators,
@@ -32,9 +32,9 @@ const inSystem = (...args: readonly string[]): Promise<string> =>
 
 const ready = (): Promise<boolean[]> => readyOperators(namespace.cluster);
 
-const bothReady = async (): Promise<boolean> => isDeepStrictEqual(await ready(), [true, true]);
-
-beforeEach(() => waitUntil("both replicas are ready", bothReady, 120_000, 500));
+beforeEach(() =>
+  waitUntil("both replicas are ready", () => areBothReady(namespace.cluster), 120_000, 500),
+);
 
 /** Expects that the target follows a new version. */
 async function expectSync(): Promise<void> {

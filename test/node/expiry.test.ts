@@ -1,9 +1,14 @@
-import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { vaultSecret } from "../lab/real/resources.ts";
-import { operatorPods, readyOperators, system, tokenOf } from "./support/operator-pods.ts";
+import {
+  areBothReady,
+  operatorPods,
+  operatorProcesses,
+  system,
+  tokenOf,
+} from "./support/operator-pods.ts";
 import { NodeNamespace } from "./support/scene.ts";
 
 /** Minutes in which the operator works with short tokens: `npm test -- node --minutes 12`. */
@@ -31,10 +36,6 @@ const Volumes = z.object({
   }),
 });
 
-async function bothReady(): Promise<boolean> {
-  return isDeepStrictEqual(await readyOperators(namespace.cluster), [true, true]);
-}
-
 /** Replaces the pods of the operator by those whose tokens live for this time. */
 async function setLifetime(seconds: number): Promise<void> {
   const deployment = await inSystem("get", "deployment", "vaultsync", "--output=json");
@@ -45,22 +46,16 @@ async function setLifetime(seconds: number): Promise<void> {
   const patch = JSON.stringify([{ op: "replace", path, value: seconds }]);
   await inSystem("patch", "deployment", "vaultsync", "--type=json", `--patch=${patch}`);
   await inSystem("rollout", "status", "deployment/vaultsync", "--timeout=180s");
-  await waitUntil("both replicas are ready", bothReady, SLOW_MS, 500);
+  await waitUntil("both replicas are ready", () => areBothReady(namespace.cluster), SLOW_MS, 500);
 }
 
 afterAll(() => setLifetime(USUAL), 2 * SLOW_MS);
-
-const processes = async (): Promise<unknown[]> =>
-  (await operatorPods(namespace.cluster)).map(({ metadata: { uid }, status }) => [
-    uid,
-    status.containerStatuses[0]?.restartCount,
-  ]);
 
 test(
   "the operator works on when the token of its start has expired",
   async () => {
     await setLifetime(SHORTEST);
-    const before = await processes();
+    const before = await operatorProcesses(namespace.cluster);
     const [pod] = await operatorPods(namespace.cluster);
     if (pod === undefined) throw new Error("the operator has no pod");
     const { iat, exp } = await tokenOf(namespace.cluster, pod);
@@ -71,7 +66,7 @@ test(
       await new Promise((resolve) => setTimeout(resolve, Math.min(20_000, minutes * 1_000)));
     } while (Date.now() < end);
     expect((await tokenOf(namespace.cluster, pod)).exp * 1_000).toBeGreaterThan(Date.now());
-    expect(await processes()).toEqual(before);
+    expect(await operatorProcesses(namespace.cluster)).toEqual(before);
   },
   (8 + minutes) * 60_000,
 );

@@ -3,7 +3,13 @@ import { beforeEach, expect, test } from "vitest";
 import { nodeName } from "../lab/node/layout.ts";
 import { vaultSecret } from "../lab/real/resources.ts";
 import { signalContainer } from "./support/containers.ts";
-import { leadingOperator, operatorPods, readyOperators, system } from "./support/operator-pods.ts";
+import {
+  leadingOperator,
+  operatorPods,
+  operatorProcesses,
+  readyOperators,
+  system,
+} from "./support/operator-pods.ts";
 import type { Pod, Reader } from "./support/reader.ts";
 import { NodeNamespace } from "./support/scene.ts";
 
@@ -70,11 +76,7 @@ test("the leader's container is restarted after kill -9, and changes are synced"
   await expect.poll(bothReady, slow).toEqual([true, true]);
 });
 
-const identities = async (): Promise<unknown[]> =>
-  (await operators()).map(({ metadata, status: { containerStatuses } }) => [
-    metadata.uid,
-    containerStatuses[0]?.restartCount,
-  ]);
+const identities = (): Promise<unknown[]> => operatorProcesses(namespace.cluster);
 
 test("a restart of containerd restarts neither operator nor workload", async () => {
   const before = await identities();

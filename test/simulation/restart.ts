@@ -145,6 +145,10 @@ const hasStuckRemovals = (world: World): boolean =>
         objectsOf(world, object).some((target) => hasFormerBytes(object, target)),
     );
 
+/** Reports whether the spec of a resource names a target. */
+const isNamed = ({ kind, metadata, spec }: KubeObject, { kind: of, name }: ShownTarget): boolean =>
+  isDeepStrictEqual(targetOf(kind, metadata.name, spec as Spec), { kind: of, name });
+
 /** Returns the objects that belong to a resource. */
 const objectsOf = ({ server }: World, { kind, metadata }: KubeObject): KubeObject[] =>
   [SECRETS, CONFIG_MAPS]
@@ -159,12 +163,9 @@ const objectsOf = ({ server }: World, { kind, metadata }: KubeObject): KubeObjec
  * Reports whether an object of a resource is not its target, or has a key of a former spec while a
  * source is missing.
  */
-function hasFormerBytes(
-  { kind, metadata, spec, status = {} }: KubeObject,
-  object: KubeObject,
-): boolean {
-  const named = targetOf(kind, metadata.name, spec as Spec);
-  if (object.kind !== named.kind || object.metadata.name !== named.name) return true;
+function hasFormerBytes(resource: KubeObject, object: KubeObject): boolean {
+  if (!isNamed(resource, { kind: object.kind, name: object.metadata.name })) return true;
+  const { spec, status = {} } = resource;
   const { items = [] } = status as { readonly items?: readonly ItemStatus[] };
   if (items.every(({ latest }) => latest !== undefined)) return false;
   const { dataFrom = [] } = spec as Spec;
@@ -179,14 +180,10 @@ function hasFormerBytes(
 }
 
 /** Reports whether a former target was in sync, and no watch shows that it is gone. */
-function mayHaveFormerTarget({ replicas }: World, { kind, metadata, spec, status }: KubeObject) {
-  const { target: shown } = (status ?? {}) as { readonly target?: ShownTarget };
-  const named = targetOf(kind, metadata.name, spec as Spec);
-  return (
-    replicas.config.targetWatch === "off" &&
-    shown?.digest !== undefined &&
-    (shown.kind !== named.kind || shown.name !== named.name)
-  );
+function mayHaveFormerTarget({ replicas }: World, resource: KubeObject): boolean {
+  const { target: shown } = (resource["status"] ?? {}) as { readonly target?: ShownTarget };
+  const isUnwatched = replicas.config.targetWatch === "off";
+  return isUnwatched && shown?.digest !== undefined && !isNamed(resource, shown);
 }
 
 interface ShownTarget {

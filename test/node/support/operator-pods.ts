@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { operatorRelease } from "../../lab/helm/helm.ts";
@@ -15,6 +16,19 @@ export function operatorPods(cluster: NodeCluster): Promise<Pod[]> {
 /** Returns which pods of the operator are ready. */
 export async function readyOperators(cluster: NodeCluster): Promise<boolean[]> {
   return (await operatorPods(cluster)).map(isPodReady);
+}
+
+/** Reports whether both replicas are ready. */
+export async function areBothReady(cluster: NodeCluster): Promise<boolean> {
+  return isDeepStrictEqual(await readyOperators(cluster), [true, true]);
+}
+
+/** Returns the pods of the operator and how often their containers were restarted. */
+export async function operatorProcesses(cluster: NodeCluster): Promise<unknown[]> {
+  return (await operatorPods(cluster)).map(({ metadata: { uid }, status }) => [
+    uid,
+    status.containerStatuses[0]?.restartCount,
+  ]);
 }
 
 const readToken = `
