@@ -1,15 +1,13 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import type { Progress } from "../../test/lab/control-plane/progress.ts";
 import {
   writeOciArchive,
   type WrittenImage,
   type ImageConfig,
 } from "../../test/lab/images/oci-archive.ts";
+import { runToEnd } from "../../test/lab/processes/run-to-end.ts";
 import { z } from "zod";
 
 const Strings = z.array(z.string()).min(1);
@@ -57,14 +55,9 @@ const shownLines = 15;
 
 /** Runs a program to its end. @throws Error with the end of its output when it fails */
 async function run(command: string, args: readonly string[], cwd = root): Promise<void> {
-  const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
-  const [output, errors, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, "close"),
-  ]);
+  const { stdout, stderr, code } = await runToEnd(command, args, { cwd });
   if (code === 0) return;
-  const lines = `${output}${errors}`.trimEnd().split("\n").slice(-shownLines);
+  const lines = `${stdout}${stderr}`.trimEnd().split("\n").slice(-shownLines);
   throw new Error(`${[command, ...args].join(" ")} failed with ${code}:\n${lines.join("\n")}`);
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { expose } from "../../src/protocol/operations/secrets.ts";
-import type { KubectlResult } from "../lab/control-plane/control-plane.ts";
+import type { ProgramResult } from "../lab/processes/run-to-end.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Helm, vaultRelease } from "../lab/helm/helm.ts";
 import { isReady, observedObject, reports, vaultSecret } from "../lab/real/resources.ts";
@@ -104,7 +104,7 @@ test("a backup is written and verified in the pod of the running vault", async (
   await namespace.protect("limits-backup");
   const vault = { namespace: vaultRelease.namespace };
   const program = ["/usr/local/bin/node", "/app/dist/main.js", "vault"];
-  const inPod = (...args: readonly string[]): Promise<KubectlResult> =>
+  const inPod = (...args: readonly string[]): Promise<ProgramResult> =>
     namespace.cluster.kubectl(["exec", "vault-0", "--", ...program, ...args], vault);
   const backup = "/data/node.backup";
   expect((await inPod("backup", `--to=${backup}`)).code).toBe(0);

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { chosenRelease, newest } from "../../lab/control-plane/binaries/version.ts";
-import type { ControlPlane, KubectlResult } from "../../lab/control-plane/control-plane.ts";
+import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import type { ProgramResult } from "../../lab/processes/run-to-end.ts";
 import { Canaries } from "../../lab/assertions/canary.ts";
 import { certificate } from "../../lab/certificates.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
@@ -365,7 +366,7 @@ test.runIf(chosenRelease() === newest)("pod-mode", async () => {
 
 test("nothing differs from what was applied, and applying it again changes nothing", async () => {
   const input = manifests.join("\n---\n");
-  const generations = (): Promise<KubectlResult> =>
+  const generations = (): Promise<ProgramResult> =>
     plane.kubectl([
       "get",
       "vaultsync,deployments",

@@ -1,9 +1,8 @@
-import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { parse } from "yaml";
 import { z } from "zod";
+import { runToEnd } from "../../lab/processes/run-to-end.ts";
 import { goTool } from "../../lab/tools/go-tool.ts";
 
 const DIRECTORY = "../../../deploy/gitops/argocd";
@@ -47,11 +46,10 @@ export async function actionsOf(object: unknown): Promise<Actions> {
 
 /** Returns what the program prints for each line. */
 async function evaluate(args: readonly string[], lines: readonly unknown[]): Promise<unknown[]> {
-  const child = spawn(await goTool("health"), args, { stdio: ["pipe", "pipe", "pipe"] });
-  child.stdin.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-  const [printed, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  if (errors !== "") throw new Error(errors);
-  return printed
+  const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  const { stdout, stderr } = await runToEnd(await goTool("health"), args, { input });
+  if (stderr !== "") throw new Error(stderr);
+  return stdout
     .split("\n")
     .filter(Boolean)
     .map((line): unknown => JSON.parse(line));

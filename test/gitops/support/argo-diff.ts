@@ -1,9 +1,8 @@
-import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { inject } from "vitest";
 import { z } from "zod";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
+import { runToEnd } from "../../lab/processes/run-to-end.ts";
 
 const comparison = z.object({ modified: z.boolean(), live: z.unknown(), predicted: z.unknown() });
 const ways = z.object({ threeWay: comparison, structured: comparison, serverSide: comparison });
@@ -17,12 +16,11 @@ export async function compareAsArgo(
   pairs: readonly { readonly config: unknown; readonly live: unknown }[],
 ): Promise<Comparisons[]> {
   const program = join(inject("gitOpsPrograms").argo, "argo-diff");
-  const env = { ...process.env, KUBECONFIG: plane.kubeconfigPath };
-  const child = spawn(program, { env, stdio: ["pipe", "pipe", "pipe"] });
-  child.stdin.end(pairs.map((pair) => `${JSON.stringify(pair)}\n`).join(""));
-  const [printed, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  if (errors !== "") throw new Error(errors);
-  return printed
+  const env = { KUBECONFIG: plane.kubeconfigPath };
+  const input = pairs.map((pair) => `${JSON.stringify(pair)}\n`).join("");
+  const { stdout, stderr } = await runToEnd(program, [], { env, input });
+  if (stderr !== "") throw new Error(stderr);
+  return stdout
     .split("\n")
     .filter(Boolean)
     .map((line) => ways.parse(JSON.parse(line)));

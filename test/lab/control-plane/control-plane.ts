@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, stat, writeFile } from "node:fs/promises";
@@ -13,17 +12,12 @@ import type { Handle, Timings } from "./handle.ts";
 import { kubeconfig } from "./kubeconfig.ts";
 import { tokenOf } from "./supervisor/identities.ts";
 import { waitUntil } from "../clock/wait-until.ts";
+import { type ProgramResult, runToEnd } from "../processes/run-to-end.ts";
 
 /** The user of a kubeconfig: one named at the start of the control plane, or any ServiceAccount. */
 export type Identity =
   | { readonly user: string }
   | { readonly serviceAccount: string; readonly namespace: string };
-
-export interface KubectlResult {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly code: number;
-}
 
 const tokenSeconds = 24 * 3600;
 const TokenResponse = z.object({ status: z.object({ token: z.string() }) });
@@ -67,21 +61,14 @@ export class ControlPlane {
   async kubectl(
     args: readonly string[],
     options: { input?: string; namespace?: string; kubeconfig?: string } = {},
-  ): Promise<KubectlResult> {
+  ): Promise<ProgramResult> {
     const env = {
-      ...process.env,
       KUBECONFIG: options.kubeconfig ?? this.kubeconfigPath,
       KUBECACHEDIR: join(this.directory, "kubectl-cache"),
     };
     const scope = options.namespace === undefined ? [] : ["--namespace", options.namespace];
-    const child = spawn(this.kubectlPath, [...scope, ...args], { env });
-    child.stdin.on("error", () => {}).end(options.input ?? "");
-    const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, "close"),
-    ]);
-    return { stdout, stderr, code: typeof code === "number" ? code : 1 };
+    const { input = "" } = options;
+    return runToEnd(this.kubectlPath, [...scope, ...args], { env, input });
   }
 
   /** Returns the output of kubectl. @throws Error with what it reports when it fails */

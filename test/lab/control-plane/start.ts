@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { removeTree } from "../processes/remove-tree.ts";
 import { k3sImage } from "./binaries/k3s-image.ts";
 import { provide, sources } from "./binaries/provide.ts";
 import { cacheDirectory, chosenRelease, newest } from "./binaries/version.ts";
@@ -59,6 +60,9 @@ export async function startControlPlane(options: StartOptions = {}): Promise<Own
   }
 }
 
+/** Time in which a supervisor stops its servers and removes its files. */
+const graceMs = 90_000;
+
 type Supervisor = ReturnType<typeof superviseDetached>;
 
 /** Starts the supervisor. The pipe to its standard input ends it together with this process. */
@@ -93,13 +97,12 @@ async function endSupervisor(supervisor: Supervisor, directory?: string): Promis
   const running = supervisor.exitCode === null && supervisor.signalCode === null;
   const ended = running ? once(supervisor, "exit") : undefined;
   supervisor.stdin.end();
-  await ended;
-  // A killed supervisor leaves its process group and its directory.
+  await Promise.race([ended, sleep(graceMs, undefined, { ref: false })]);
+  // A killed supervisor leaves its process group and its directory, and one that hangs all.
   try {
     if (supervisor.pid !== undefined) process.kill(-supervisor.pid, "SIGKILL");
   } catch {
     // No process is left, as expected.
   }
-  if (directory !== undefined)
-    await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+  if (directory !== undefined) await removeTree(directory);
 }

@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
 import { Component } from "../control-plane/supervisor/component.ts";
 import { freePort } from "../control-plane/supervisor/free-port.ts";
+import { removeTree } from "../processes/remove-tree.ts";
 import { type FluxController, fluxControllers } from "./programs.ts";
 
 const NAMESPACE = "flux-system";
@@ -41,7 +42,7 @@ export async function startFlux(plane: ControlPlane, programs: string): Promise<
   const lifetime = new AbortController();
   const stop = async (): Promise<void> => {
     lifetime.abort();
-    await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+    await removeTree(directory);
   };
   const start = async (name: FluxController, args: readonly string[]): Promise<void> => {
     const identity = { serviceAccount: name, namespace: NAMESPACE };

@@ -1,9 +1,7 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
+import { type ProgramResult, runToEnd } from "../processes/run-to-end.ts";
 import { goTool } from "../tools/go-tool.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
@@ -25,12 +23,6 @@ export const vaultRelease: Release = {
   name: "vault",
   namespace: "vaultsync-vault",
 };
-
-export interface HelmResult {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly code: number;
-}
 
 /** Helm without the settings and caches of the user. */
 export class Helm implements AsyncDisposable {
@@ -64,17 +56,8 @@ export class Helm implements AsyncDisposable {
     return { ...Object.fromEntries(homes), KUBECONFIG: this.#kubeconfig };
   }
 
-  async run(args: readonly string[]): Promise<HelmResult> {
-    const child = spawn(this.path, args, {
-      env: { ...process.env, ...this.env },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, "close"),
-    ]);
-    return { stdout, stderr, code: typeof code === "number" ? code : 1 };
+  run(args: readonly string[]): Promise<ProgramResult> {
+    return runToEnd(this.path, args, { env: this.env });
   }
 
   /**

@@ -38,7 +38,9 @@ export class NodeCluster extends ControlPlane {
 
   async #images(...args: readonly string[]): Promise<void> {
     const socket = `--address=${this.directory}/containerd.sock`;
-    await run(this.#ctr, [socket, "--namespace=k8s.io", "images", ...args]);
+    await run(this.#ctr, [socket, "--namespace=k8s.io", "images", ...args], {
+      timeout: 300_000,
+    });
   }
 
   /** Makes the node pull images of a registry, such as `10.213.0.1:5000`, over HTTP. */

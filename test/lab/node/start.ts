@@ -1,6 +1,7 @@
 import { silentProgress, type Progress } from "../control-plane/progress.ts";
 import { startControlPlane } from "../control-plane/start.ts";
 import { clusterDns } from "./cluster-dns.ts";
+import { explained } from "./explained.ts";
 import { NodeCluster } from "./node-cluster.ts";
 import { type NodeFeatures, nodePrograms } from "./programs.ts";
 import { whyNoNode } from "./requirements.ts";
@@ -25,12 +26,16 @@ export async function startNode({
   try {
     const cluster = await NodeCluster.open(owned.directory);
     progress.update("Starting the cluster's DNS");
-    await cluster.apply(clusterDns(cluster.layout.dns));
-    const rollout = ["rollout", "status", "--namespace=kube-system", "deployment/coredns"];
-    await cluster.kubectlOutput([...rollout, "--timeout=2m"]);
+    await explained(cluster, () => startDns(cluster));
     return Object.assign(cluster, { [Symbol.asyncDispose]: stop });
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+async function startDns(cluster: NodeCluster): Promise<void> {
+  await cluster.apply(clusterDns(cluster.layout.dns));
+  const rollout = ["rollout", "status", "--namespace=kube-system", "deployment/coredns"];
+  await cluster.kubectlOutput([...rollout, "--timeout=2m"]);
 }

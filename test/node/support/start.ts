@@ -2,6 +2,7 @@ import type { TestProject } from "vitest/node";
 import { loadImage } from "../../../scripts/cluster/image.ts";
 import { installOperator, installVault } from "../../../scripts/cluster/install.ts";
 import { type Progress, terminalProgress } from "../../lab/control-plane/progress.ts";
+import { explained } from "../../lab/node/explained.ts";
 import type { NodeFeatures } from "../../lab/node/programs.ts";
 import { startNode } from "../../lab/node/start.ts";
 
@@ -26,8 +27,11 @@ export async function start(
   const cluster = await startNode({ progress, ...features });
   try {
     await loadImage(cluster, progress);
-    const vault = await installVault(cluster);
-    await installOperator(cluster, ["flags.restartWindow=5s"]);
+    const vault = await explained(cluster, async () => {
+      const installed = await installVault(cluster);
+      await installOperator(cluster, ["flags.restartWindow=5s"]);
+      return installed;
+    });
     progress.note("Operator and vault run in the cluster.");
     project.provide("controlPlane", cluster.directory);
     project.provide("vault", { ...vault, password: vault.password.reveal() });

@@ -65,7 +65,7 @@ test("a pattern covers itself and every name that matches it, listed or not", ()
   expect(covered).toEqual([true, true, false, true, false]);
 });
 
-test("a change is that of the matching names, and of the patterns that match them", () => {
+test("only matching names change, and the patterns that match them", () => {
   const before = snapshot(named("shop-a", "shop-b", "shop-c", "other"), [SHOP, ALL, "db"]);
   const shopOnly = snapshot(
     [...named("shop-a", "other"), { name: "shop-b", version: 9 }, { name: "shop-new" }],

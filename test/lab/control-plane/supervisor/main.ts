@@ -1,6 +1,7 @@
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeTree } from "../../processes/remove-tree.ts";
 import { handleFileName, type Handle } from "../handle.ts";
 import { kubeconfig } from "../kubeconfig.ts";
 import { startBinariesCluster } from "./binaries-cluster.ts";
@@ -92,8 +93,7 @@ function end(code: number): void {
   // The owner of a node removes its directory, when nothing is mounted there.
   if (node !== undefined) process.exit(code);
   // The killed processes may have open files for a short time.
-  const gone = rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
-  void gone.finally(() => process.exit(code));
+  void removeTree(directory).finally(() => process.exit(code));
 }
 
 process.stdout.on("error", () => {});

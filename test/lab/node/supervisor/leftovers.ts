@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { removeTree } from "../../processes/remove-tree.ts";
 import { nodeLayout, slots, type NodeLayout } from "../layout.ts";
 
 const cgroups = "/sys/fs/cgroup";
@@ -54,8 +54,7 @@ export async function removeLeftovers(layout: NodeLayout): Promise<void> {
       await sleep(intervalMs);
     }
   }
-  const retries = { maxRetries: attempts, retryDelay: intervalMs };
-  await rm(layout.directory, { recursive: true, force: true, ...retries });
+  await removeTree(layout.directory);
 }
 
 /** Removes what killed nodes have left, in every slot that is not in use. */

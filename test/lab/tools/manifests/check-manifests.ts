@@ -1,6 +1,4 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
+import { runToEnd } from "../../processes/run-to-end.ts";
 import { goTool } from "../go-tool.ts";
 import { schemaLocation } from "./write-schemas.ts";
 
@@ -45,12 +43,6 @@ export async function kubeconform(manifests: string, schemas: string): Promise<F
 }
 
 async function run(program: string, args: readonly string[], input: string): Promise<Findings> {
-  const child = spawn(program, args);
-  child.stdin.on("error", () => {}).end(input);
-  const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, "close"),
-  ]);
+  const { stdout, stderr, code } = await runToEnd(program, args, { input });
   return { isClean: code === 0, output: stdout + stderr };
 }
