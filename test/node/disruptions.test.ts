@@ -27,9 +27,6 @@ beforeAll(async () => {
   await namespace.apply(vaultSecret("db", { password: key }));
 });
 
-const inSystem = (...args: readonly string[]): Promise<string> =>
-  namespace.cluster.kubectlOutput(args, { namespace: system });
-
 const ready = (): Promise<boolean[]> => readyOperators(namespace.cluster);
 
 beforeEach(() =>
@@ -56,7 +53,7 @@ const Containers = z.object({
 
 /** Returns the exit code of the container of a pod once it was restarted again. */
 async function exitCode({ metadata, status }: Pod): Promise<number | undefined> {
-  const text = await inSystem("get", "pod", metadata.name, "--output=json");
+  const text = await namespace.inSystem("get", "pod", metadata.name, "--output=json");
   const [container] = Containers.parse(JSON.parse(text)).status.containerStatuses;
   const former = status.containerStatuses[0]?.restartCount ?? 0;
   if (container === undefined || container.restartCount === former) return undefined;
@@ -116,13 +113,15 @@ test("the operator uses the token that the kubelet writes after its restart", as
 });
 
 test("kubectl logs, exec and port-forward reach the operator's pod", async () => {
-  const lines = (await inSystem("logs", (await leader()).metadata.name)).trim().split("\n");
+  const lines = (await namespace.inSystem("logs", (await leader()).metadata.name))
+    .trim()
+    .split("\n");
   expect(
     lines.map((line) => z.looseObject({ level: z.string() }).safeParse(JSON.parse(line)).success),
   ).not.toContain(false);
   const status = ["/app/dist/main.js", "status", `--namespace=${namespace.name}`];
   const command = ["exec", "deployment/vaultsync", "--", "/usr/local/bin/node", ...status];
-  expect(await inSystem(...command)).toMatch(/vaultsecret\/db +True +Synced/u);
+  expect(await namespace.inSystem(...command)).toMatch(/vaultsecret\/db +True +Synced/u);
   await using forwarded = await forward();
   const metrics = await fetch(`http://127.0.0.1:${forwarded.port}/metrics`);
   expect(await metrics.text()).toContain("vaultsync_build_info");

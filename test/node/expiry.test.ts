@@ -2,13 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { vaultSecret } from "../lab/real/resources.ts";
-import {
-  areBothReady,
-  operatorPods,
-  operatorProcesses,
-  system,
-  tokenOf,
-} from "./support/operator-pods.ts";
+import { areBothReady, operatorPods, operatorProcesses, tokenOf } from "./support/operator-pods.ts";
 import { NodeNamespace } from "./support/scene.ts";
 
 /** Minutes in which the operator works with short tokens: `npm test -- node --minutes 12`. */
@@ -27,9 +21,6 @@ beforeAll(async () => {
   await namespace.apply(vaultSecret("db", { password: key }));
 });
 
-const inSystem = (...args: readonly string[]): Promise<string> =>
-  namespace.cluster.kubectlOutput(args, { namespace: system });
-
 const Volumes = z.object({
   spec: z.object({
     template: z.object({ spec: z.object({ volumes: z.array(z.object({ name: z.string() })) }) }),
@@ -38,14 +29,14 @@ const Volumes = z.object({
 
 /** Replaces the pods of the operator by those whose tokens live for this time. */
 async function setLifetime(seconds: number): Promise<void> {
-  const deployment = await inSystem("get", "deployment", "vaultsync", "--output=json");
+  const deployment = await namespace.inSystem("get", "deployment", "vaultsync", "--output=json");
   const { volumes } = Volumes.parse(JSON.parse(deployment)).spec.template.spec;
   const at = volumes.findIndex(({ name }) => name === "service-account");
   const source = `/spec/template/spec/volumes/${at}/projected/sources/0`;
   const path = `${source}/serviceAccountToken/expirationSeconds`;
   const patch = JSON.stringify([{ op: "replace", path, value: seconds }]);
-  await inSystem("patch", "deployment", "vaultsync", "--type=json", `--patch=${patch}`);
-  await inSystem("rollout", "status", "deployment/vaultsync", "--timeout=180s");
+  await namespace.inSystem("patch", "deployment", "vaultsync", "--type=json", `--patch=${patch}`);
+  await namespace.inSystem("rollout", "status", "deployment/vaultsync", "--timeout=180s");
   await waitUntil("both replicas are ready", () => areBothReady(namespace.cluster), SLOW_MS, 500);
 }
 

@@ -97,14 +97,8 @@ afterAll(() => cleanUp.disposeAsync());
 async function startPods(): Promise<Record<(typeof pods)[number], string>> {
   const started = pods.map(async (pod) => {
     const name = pod.toLowerCase();
-    const options = { namespace: namespaces[pod] };
     await cluster.apply([peerPod(name, { [nameLabel]: labels[pod] })], namespaces[pod]);
-    await cluster.kubectlOutput(
-      ["wait", "--for=condition=Ready", "--timeout=60s", `pod/${name}`],
-      options,
-    );
-    const ip = ["get", "pod", name, "--output=jsonpath={.status.podIP}"];
-    return [pod, await cluster.kubectlOutput(ip, options)] as const;
+    return [pod, await cluster.readyPod(name, namespaces[pod])] as const;
   });
   const {
     operator = "",

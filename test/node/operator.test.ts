@@ -8,7 +8,6 @@ import {
   operatorPods,
   operatorProcesses,
   readyOperators,
-  system,
 } from "./support/operator-pods.ts";
 import type { Pod, Reader } from "./support/reader.ts";
 import { NodeNamespace } from "./support/scene.ts";
@@ -58,7 +57,7 @@ function containerdProcess(): string | undefined {
 
 test("the other replica leads when the leader's pod is deleted", async () => {
   const { metadata } = await leader();
-  await namespace.cluster.kubectlOutput(["delete", "pod", metadata.name], { namespace: system });
+  await namespace.inSystem("delete", "pod", metadata.name);
   await expectSync();
   expect((await leader()).metadata.uid).not.toBe(metadata.uid);
   await expect.poll(bothReady, slow).toEqual([true, true]);

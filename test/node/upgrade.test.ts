@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { vaultSecret } from "../lab/real/resources.ts";
-import { operatorPods, readyOperators, system } from "./support/operator-pods.ts";
+import { operatorPods, readyOperators } from "./support/operator-pods.ts";
 import type { Reader } from "./support/reader.ts";
 import { NodeNamespace } from "./support/scene.ts";
 
@@ -23,14 +23,11 @@ beforeAll(async () => {
 
 const ready = (): Promise<boolean[]> => readyOperators(namespace.cluster);
 
-const inSystem = (...args: readonly string[]): Promise<string> =>
-  namespace.cluster.kubectlOutput(args, { namespace: system });
-
 test("a rolling update under changes loses no version and writes none twice", async () => {
   const former = (await operatorPods(namespace.cluster)).map(({ metadata }) => metadata.uid);
   const since = await namespace.cluster.auditMark();
-  await inSystem("rollout", "restart", "deployment/vaultsync");
-  const rollout = inSystem("rollout", "status", "deployment/vaultsync", "--timeout=3m");
+  await namespace.inSystem("rollout", "restart", "deployment/vaultsync");
+  const rollout = namespace.inSystem("rollout", "status", "deployment/vaultsync", "--timeout=3m");
   let value = "";
   for (let version = 0; version < versions; version++)
     value = await namespace.protect("upgrade-db");
@@ -62,7 +59,7 @@ const Terminated = z.object({
 });
 
 test("an update with too little memory leaves a replica that syncs, until it is undone", async () => {
-  await inSystem(
+  await namespace.inSystem(
     "set",
     "resources",
     "deployment/vaultsync",
@@ -70,14 +67,14 @@ test("an update with too little memory leaves a replica that syncs, until it is 
     "--requests=memory=40Mi",
   );
   const reasons = async (): Promise<unknown[]> =>
-    Terminated.parse(JSON.parse(await inSystem("get", "pods", "--output=json"))).items.map(
-      ({ status }) => status.containerStatuses[0]?.lastState.terminated?.reason,
-    );
+    Terminated.parse(
+      JSON.parse(await namespace.inSystem("get", "pods", "--output=json")),
+    ).items.map(({ status }) => status.containerStatuses[0]?.lastState.terminated?.reason);
   await expect.poll(reasons, slow).toContain("OOMKilled");
   expect(await ready()).toContain(true);
   const value = await namespace.protect("upgrade-db");
   await expect.poll(() => reader.text("/secret/password"), slow).toBe(value);
-  await inSystem("rollout", "undo", "deployment/vaultsync");
-  await inSystem("rollout", "status", "deployment/vaultsync", "--timeout=3m");
+  await namespace.inSystem("rollout", "undo", "deployment/vaultsync");
+  await namespace.inSystem("rollout", "status", "deployment/vaultsync", "--timeout=3m");
   expect(await ready()).toEqual([true, true]);
 });

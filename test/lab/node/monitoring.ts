@@ -148,10 +148,7 @@ export async function startPrometheus(
   await cluster.createNamespace(namespace, namespace);
   await cluster.apply([...operatorObjects(), ...prometheusObjects()]);
   const pod = "prometheus-prometheus-0";
-  const options = { namespace };
-  await cluster.kubectlOutput(["wait", "--for=create", "--timeout=120s", `pod/${pod}`], options);
-  const ready = ["wait", "--for=condition=Ready", "--timeout=120s", `pod/${pod}`];
-  await cluster.kubectlOutput(ready, options);
-  const ip = ["get", "pod", pod, "--output=jsonpath={.status.podIP}"];
-  return `http://${await cluster.kubectlOutput(ip, options)}:9090`;
+  const created = ["wait", "--for=create", "--timeout=120s", `pod/${pod}`];
+  await cluster.kubectlOutput(created, { namespace });
+  return `http://${await cluster.readyPod(pod, namespace)}:9090`;
 }

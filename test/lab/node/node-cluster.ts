@@ -61,6 +61,14 @@ export class NodeCluster extends ControlPlane {
     await this.apply(volumes);
   }
 
+  /** Waits until a pod is ready, for two minutes, and returns its address. */
+  async readyPod(name: string, namespace: string): Promise<string> {
+    const options = { namespace };
+    const ready = ["wait", "--for=condition=Ready", "--timeout=120s", `pod/${name}`];
+    await this.kubectlOutput(ready, options);
+    return this.kubectlOutput(["get", "pod", name, "--output=jsonpath={.status.podIP}"], options);
+  }
+
   /** Stops containerd and starts it again. Containers continue to run. */
   async restartContainerd(): Promise<void> {
     await this.control("/containerd/restart");

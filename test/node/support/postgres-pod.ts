@@ -104,7 +104,5 @@ export async function startPostgres(
     ],
     namespace,
   );
-  await cluster.kubectlOutput(["wait", "--for=condition=Ready", "--timeout=120s", "pod/postgres"], {
-    namespace,
-  });
+  await cluster.readyPod("postgres", namespace);
 }

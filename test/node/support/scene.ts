@@ -6,6 +6,7 @@ import type { VaultClient } from "../../../src/protocol/client/vault-client.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { NodeCluster } from "../../lab/node/node-cluster.ts";
 import { bytesOf, collection, observedObject, vaultConnection } from "../../lab/real/resources.ts";
+import { system } from "./operator-pods.ts";
 import { Reader, type ReaderSpec, readerPod } from "./reader.ts";
 
 /** Returns a value that occurs nowhere else. */
@@ -84,6 +85,11 @@ export class NodeNamespace {
   /** Waits for the only pod of a workload. `differs` is the id of a process that it replaces. */
   reader(name: string, differs?: string): Promise<Reader> {
     return Reader.ready(this.cluster, this.name, `app=${name}`, differs);
+  }
+
+  /** Returns the output of kubectl in the namespace of the operator. */
+  inSystem(...args: readonly string[]): Promise<string> {
+    return this.cluster.kubectlOutput(args, { namespace: system });
   }
 
   kubectl(...args: readonly string[]): Promise<string> {
