@@ -18,11 +18,28 @@ declare module "vitest" {
   }
 }
 
-/** Starts a node, and installs vault and operator from their charts with the image of this checkout. */
+/**
+ * Starts a node, and installs vault and operator from their charts with the image of this checkout:
+ * once more when that fails, because a start depends on the machine. The reason is printed.
+ */
 export async function start(
   project: TestProject,
   progress: Progress,
   features: NodeFeatures = {},
+): Promise<() => Promise<void>> {
+  try {
+    return await startOnce(project, progress, features);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    progress.note(`The node is started once more: ${why}`);
+    return startOnce(project, progress, features);
+  }
+}
+
+async function startOnce(
+  project: TestProject,
+  progress: Progress,
+  features: NodeFeatures,
 ): Promise<() => Promise<void>> {
   const cluster = await startNode({ progress, ...features });
   try {
