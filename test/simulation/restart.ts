@@ -141,7 +141,6 @@ const hasStuckRemovals = (world: World): boolean =>
     .some(
       (object) =>
         hasHeldBytes(world, object) ||
-        mayHaveFormerTarget(world, object) ||
         objectsOf(world, object).some((target) => hasFormerBytes(object, target)),
     );
 
@@ -179,17 +178,9 @@ function hasFormerBytes(resource: KubeObject, object: KubeObject): boolean {
   );
 }
 
-/** Reports whether a former target was in sync, and no watch shows that it is gone. */
-function mayHaveFormerTarget({ replicas }: World, resource: KubeObject): boolean {
-  const { target: shown } = (resource["status"] ?? {}) as { readonly target?: ShownTarget };
-  const isUnwatched = replicas.config.targetWatch === "off";
-  return isUnwatched && shown?.digest !== undefined && !isNamed(resource, shown);
-}
-
 interface ShownTarget {
   readonly kind: string;
   readonly name: string;
-  readonly digest?: string;
 }
 
 /** Reports whether a resource has no target because removals are held. */

@@ -149,8 +149,13 @@ export class RemovalsConnection {
     return this.removals.held;
   }
 
-  untilProven(name: string, kind: EntryKind = "secret", selection?: Selection): number {
-    return this.removals.untilProven(this.#snapshot(), kind, name, selection);
+  untilProven(
+    name: string,
+    kind: EntryKind = "secret",
+    selection?: Selection,
+    hasBytes = false,
+  ): number {
+    return this.removals.untilProven(this.#snapshot(), kind, name, selection, hasBytes);
   }
 
   #removes(name: string, isDue: boolean): boolean {

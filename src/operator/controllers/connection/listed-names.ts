@@ -33,6 +33,8 @@ export class ListedNames {
   readonly kept = new Set<string>();
   /** Names in {@link kept} that do not count as lost when further names disappear. */
   readonly settled = new Set<string>();
+  /** Absent names of which no target was known to have bytes: none of them counts as lost. */
+  readonly unserved = new Set<string>();
 
   constructor(kind: EntryKind, selection?: Selection) {
     this.kind = kind;
@@ -58,6 +60,14 @@ export class ListedNames {
     this.absences.set(name, absence());
     if (this.listed.delete(name) || wasServed()) this.gone.add(name);
     else if (isKept()) for (const names of [this.kept, this.settled]) names.add(name);
+    else this.unserved.add(name);
+  }
+
+  /** Counts a name as lost that a target has bytes of after all. Its absence begins now. */
+  lose(name: string, { list, at }: Absence): void {
+    this.absences.set(name, { list, at, isDue: this.#isDue(name) });
+    this.unserved.delete(name);
+    this.gone.add(name);
   }
 
   /** Takes over the absence of a name, and whether it is held, from names that select more. */
@@ -65,7 +75,7 @@ export class ListedNames {
     const absence = wider.absences.get(name);
     if (absence === undefined) return;
     if (!this.absences.has(name)) this.absences.set(name, absence);
-    for (const state of ["gone", "held", "kept", "settled"] as const)
+    for (const state of ["gone", "held", "kept", "settled", "unserved"] as const)
       if (wider[state].has(name)) this[state].add(name);
   }
 
@@ -149,7 +159,8 @@ export class ListedNames {
   }
 
   #isBack(name: string): void {
-    for (const names of [this.gone, this.held, this.kept, this.settled]) names.delete(name);
+    for (const names of [this.gone, this.held, this.kept, this.settled, this.unserved])
+      names.delete(name);
     this.absences.delete(name);
   }
 }

@@ -1,4 +1,5 @@
 import type { ListProgress } from "../../vault-client/connection.ts";
+import type { BlastLimit } from "./blast-limit.ts";
 import type { Absence } from "./listed-names.ts";
 
 /**
@@ -7,6 +8,12 @@ import type { Absence } from "./listed-names.ts";
  */
 const PROOF_LISTS = 3;
 const PROOF_INTERVALS = 2;
+
+/**
+ * Longest time in milliseconds that a proof waits for the lists of the vault's other connections: a
+ * client that fails tries again every five minutes.
+ */
+const MAX_WAIT_MS = 600_000;
 
 /**
  * Returns how much longer the lists of a connection must lack a name, in milliseconds from the
@@ -24,7 +31,7 @@ export function untilOwnProof(
 }
 
 /** Returns the earliest monotonic time of a list that proves an absence. */
-export const provenFrom = ({ at }: Absence, intervalMs: number): number =>
+const provenFrom = ({ at }: Absence, intervalMs: number): number =>
   at + PROOF_INTERVALS * intervalMs;
 
 /** Reports whether a list is the first one that proves an absence. */
@@ -35,3 +42,27 @@ export const isProof = (
 ): boolean =>
   untilOwnProof(absence, { lists, at }, intervalMs) === 0 &&
   untilOwnProof(absence, { lists: lists - 1, at: previousAt }, intervalMs) > 0;
+
+/**
+ * Reports whether the other connections to the vault have shown what they lost at that time, or
+ * cannot.
+ */
+export function isCounted(
+  absence: Absence,
+  progress: ListProgress,
+  intervalMs: number,
+  limit: Pick<BlastLimit, "isHeardSince">,
+): boolean {
+  const waitedMs = progress.at - provenFrom(absence, intervalMs);
+  return waitedMs >= MAX_WAIT_MS || limit.isHeardSince(absence.at);
+}
+
+/** Reports whether the removal of a missing name is not proven yet: a hold would still prevent it. */
+export const isPending = (
+  absence: Absence,
+  progress: ListProgress,
+  intervalMs: number,
+  limit: Pick<BlastLimit, "isHeardSince">,
+): boolean =>
+  untilOwnProof(absence, progress, intervalMs) > 0 ||
+  !isCounted(absence, progress, intervalMs, limit);

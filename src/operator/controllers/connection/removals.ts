@@ -9,7 +9,7 @@ import type { BlastLimit, BlastLimits, BlastMember, Losses } from "./blast-limit
 import { hasName, isListedOf, ownersOf, wasAnnounced } from "./listed-owners.ts";
 import type { Absence, ListedNames } from "./listed-names.ts";
 import type { MetadataRule, RemovalFacts, Selection } from "./connection-users.ts";
-import { isProof, provenFrom, untilOwnProof } from "./removal-proof.ts";
+import { isCounted, isPending, isProof, untilOwnProof } from "./removal-proof.ts";
 import { SelectedNames } from "./selected-names.ts";
 
 const SERVED = { wasServed: () => true, isKept: () => false };
@@ -34,12 +34,6 @@ export interface RemovalsOptions {
 }
 
 const kinds = ["secret", "file"] as const;
-
-/**
- * Longest time in milliseconds that a proof waits for the lists of the vault's other connections: a
- * client that fails tries again every five minutes.
- */
-const MAX_WAIT_MS = 600_000;
 
 /**
  * The names that disappeared from the lists of one open connection: for how long, and whether there
@@ -144,10 +138,12 @@ export class Removals implements BlastMember, Disposable {
   }
 
   losses(): Losses {
+    const { snapshot, intervalMs } = this.#options;
     for (const names of this.#names.all()) {
-      const progress = this.#options.snapshot()?.progress(names.kind);
-      if (names.settle((absence) => progress === undefined || this.#isPending(absence, progress)))
-        this.#changed();
+      const progress = snapshot()?.progress(names.kind);
+      const isStillPending = (absence: Absence): boolean =>
+        progress === undefined || isPending(absence, progress, intervalMs, this.#limit);
+      if (names.settle(isStillPending)) this.#changed();
     }
     return (this.#losses ??= this.#names.count((names) => names.lost(), this.#options.facts));
   }
@@ -182,17 +178,23 @@ export class Removals implements BlastMember, Disposable {
    * Returns how long a resource waits at most until a missing name counts as deleted, in
    * milliseconds; 0 if it does. `proven` says which list completes the proof: no wait is shorter
    * than an interval, because only lists prove. With a `selection`, the name may be listed, but the
-   * list of `snapshot` has no such entry of it.
+   * list of `snapshot` has no such entry of it. `hasBytes`: a target of the resource has its bytes.
    */
-  untilProven(snapshot: Snapshot, kind: EntryKind, name: string, selection?: Selection): number {
+  untilProven(
+    snapshot: Snapshot,
+    kind: EntryKind,
+    name: string,
+    selection: Selection | undefined,
+    hasBytes: boolean,
+  ): number {
     const progress = snapshot.progress(kind);
     if (progress === undefined) return Number.POSITIVE_INFINITY;
-    const absence = this.#absence(kind, name, selection, progress);
+    const absence = this.#absence(kind, name, selection, progress, hasBytes);
     if (absence === undefined) return Number.POSITIVE_INFINITY;
     const { intervalMs } = this.#options;
     const left = untilOwnProof(absence, progress, intervalMs);
     if (left > 0) return Math.max(left, intervalMs);
-    if (this.#isCounted(absence, progress)) return 0;
+    if (isCounted(absence, progress, intervalMs, this.#limit)) return 0;
     this.#limit.listSoon(absence.at);
     return intervalMs;
   }
@@ -332,36 +334,48 @@ export class Removals implements BlastMember, Disposable {
   }
 
   /**
-   * Returns the absence of a name. If no list was compared with the name or the selection, because
-   * its resource or its rule is new, its absence begins now.
+   * Returns the absence of a name. It begins now if no list was compared with the name or the
+   * selection, because its resource or its rule is new, or with the target, because no watch shows
+   * it.
    */
   #absence(
     kind: EntryKind,
     name: string,
     selection: Selection | undefined,
     progress: ListProgress,
+    hasBytes: boolean,
   ): Absence | undefined {
     const known = this.#names.absence(kind, name, selection);
-    if (known !== undefined) return known;
-    // The resource may have seen an earlier list, and a former spec.
-    if (selection === undefined && !this.#isMissing(kind, name)) return undefined;
     const absence = { list: progress.lists, at: progress.at, isDue: false };
-    const names =
-      selection === undefined ? this.#names.ofKind(kind) : this.#names.of(kind, selection);
-    const { facts } = this.#options;
-    names.missed(name, () => absence, {
-      wasServed: () => facts.wasServed(kind, name, selection),
-      isKept: () => facts.hasBytes(kind, name, selection),
-    });
-    this.#changed();
-    if (names.gone.has(name)) {
-      const before = this.held;
-      if (before > 0) names.hold(this.#removes(names), name);
-      else this.#limit.check(this);
+    if (known === undefined) {
+      // The resource may have seen an earlier list, and a former spec.
+      if (selection === undefined && !this.#isMissing(kind, name)) return undefined;
+      const { facts } = this.#options;
+      const names =
+        selection === undefined ? this.#names.ofKind(kind) : this.#names.of(kind, selection);
+      names.missed(name, () => absence, {
+        wasServed: () => facts.wasServed(kind, name, selection),
+        isKept: () => facts.hasBytes(kind, name, selection),
+      });
       this.#changed();
-      if (this.held > before) this.#options.onHeld();
+      if (names.gone.has(name)) this.#count(names, name, absence);
     }
-    return absence;
+    for (const names of hasBytes ? this.#names.unserved(kind, name, selection) : []) {
+      const first = names.absences.get(name) ?? absence;
+      names.lose(name, absence);
+      this.#count(names, name, first);
+    }
+    return this.#names.absence(kind, name, selection);
+  }
+
+  /** Counts one more name as lost. An earlier client held what the first list lacks. */
+  #count(names: ListedNames, name: string, { list }: Absence): void {
+    this.#changed();
+    const before = this.held;
+    if (before > 0 || (this.#options.wasHeld && list === 1)) names.hold(this.#removes(names), name);
+    else this.#limit.check(this);
+    this.#changed();
+    if (this.held > before) this.#options.onHeld();
   }
 
   #isMissing(kind: EntryKind, name: string): boolean {
@@ -374,23 +388,6 @@ export class Removals implements BlastMember, Disposable {
     if (isStale()) return Number.POSITIVE_INFINITY;
     const lists = kinds.flatMap((kind) => snapshot()?.progress(kind) ?? []);
     return lists.length === 0 ? Number.NEGATIVE_INFINITY : Math.min(...lists.map(arrival));
-  }
-
-  /**
-   * Reports whether the other connections to the vault have shown what they lost at that time, or
-   * cannot.
-   */
-  #isCounted(absence: Absence, progress: ListProgress): boolean {
-    const waitedMs = progress.at - provenFrom(absence, this.#options.intervalMs);
-    return waitedMs >= MAX_WAIT_MS || this.#limit.isHeardSince(absence.at);
-  }
-
-  /**
-   * Reports whether the removal of a missing name is not proven yet: a hold would still prevent it.
-   */
-  #isPending(absence: Absence, progress: ListProgress): boolean {
-    const left = untilOwnProof(absence, progress, this.#options.intervalMs);
-    return left > 0 || !this.#isCounted(absence, progress);
   }
 
   #changed(): void {

@@ -85,6 +85,14 @@ export class SelectedNames {
     return longest;
   }
 
+  /** Returns the names among which one is absent that no target was known to have bytes of. */
+  unserved(kind: EntryKind, name: string, selection: Selection = {}): readonly ListedNames[] {
+    return this.all().filter(
+      (one) =>
+        one.kind === kind && isWithin(selection, one.selection ?? {}) && one.unserved.has(name),
+    );
+  }
+
   /** Drops what is known about the names that this does not select. */
   prune(
     isKept: (kind: EntryKind, name: string, selection: Selection | undefined) => boolean,

@@ -38,10 +38,12 @@ export function resolveItems(input: Observed): Resolution[] {
     if (remembered?.synced === undefined) return "none";
     return isSameSource(item, remembered) ? "of-source" : "of-other";
   };
+  // The bytes of any item may begin a hold of all.
+  const held = access.removals.held > 0;
   const resolveAll = (gate: Partial<Remembered>): Resolution[] =>
     resolvePrevious(
       known.map(({ item, candidates, remembered }) =>
-        resolveItem(resource, item, candidates, { ...remembered, ...gate }, now),
+        resolveItem(resource, item, candidates, { ...remembered, held, ...gate }, now),
       ),
       keptOf,
     );
@@ -88,7 +90,7 @@ function rememberedOf(
     refreshInMs: refreshInMs(input, input.now),
     sameName: synced !== undefined && isOfName(input, item, synced),
     isOfOtherVault: synced !== undefined && !isFromVault(synced, access.vault),
-    isInFormer: isInFormer(input, item, synced),
+    isInFormer: isOptionalInFormer(input, item, synced),
     deleteAt: isListed
       ? listedDeadline(input, item, owner)
       : isOfOtherOwner(input, item, synced)
@@ -97,8 +99,7 @@ function rememberedOf(
     missingSince: snapshot.missingSince(item.source, owner),
     isListed,
     isGone: owner !== undefined && !isFound,
-    provenInMs: isFound ? undefined : provenInMs(input, item, owner, isListed),
-    held: access.removals.held > 0,
+    provenInMs: isFound ? undefined : provenInMs(input, item, { synced, owner, isListed }),
     ofOwner: ownerText(input, item, owner, isListed),
     list: listText(input),
     near: nearOf(input, item),
@@ -184,6 +185,15 @@ function listedDeadline(
 const hasEntry = ({ source, snapshot }: Observed, item: SyncItem, of?: EntryFilter): boolean =>
   source.isListed(snapshot, item.source, of);
 
+interface KnownItem {
+  /** The claim of the target. */
+  readonly synced: SyncedKey | undefined;
+  /** The owner of the entry that the item refers to. */
+  readonly owner: string | undefined;
+  /** The list has the entry, but without the metadata of its rule. */
+  readonly isListed: boolean;
+}
+
 /**
  * Returns the time in milliseconds until the absence of an entry is proven that the list lacks, or
  * whose metadata it lacks; `undefined` while the
@@ -192,14 +202,17 @@ const hasEntry = ({ source, snapshot }: Observed, item: SyncItem, of?: EntryFilt
 function provenInMs(
   input: Observed,
   item: SyncItem,
-  owner: string | undefined,
-  isListed: boolean,
+  { synced, owner, isListed }: KnownItem,
 ): number | undefined {
   const { source, access, snapshot } = input;
   if (access.stale !== undefined) return undefined;
   const rule = isListed && item.foundBy !== undefined ? metadataRule(item.foundBy) : undefined;
   const selection = hasEntry(input, item) ? { owner, rule } : undefined;
-  return access.removals.untilProven(snapshot, source.entries, item.source, selection);
+  const hasBytes =
+    synced === undefined
+      ? isInFormer(input, item)
+      : isOfName(input, item, synced) || !isFromVault(synced, access.vault);
+  return access.removals.untilProven(snapshot, source.entries, item.source, selection, hasBytes);
 }
 
 /**
@@ -259,12 +272,19 @@ export function isOfName(
 }
 
 /**
- * Reports whether a former target has bytes of the source of an optional item, under its key or
- * another one, and the target has none. Without the evidence that the source is gone, they stay
- * until the target has them.
+ * Reports whether only a former target has bytes of the source of an optional item. Without the
+ * evidence that its source is gone, they stay until the target has them.
  */
-function isInFormer(input: Observed, item: SyncItem, synced: SyncedKey | undefined): boolean {
-  if (item.isOptional !== true || synced !== undefined) return false;
+const isOptionalInFormer = (
+  input: Observed,
+  item: SyncItem,
+  synced: SyncedKey | undefined,
+): boolean => item.isOptional === true && synced === undefined && isInFormer(input, item);
+
+/**
+ * Reports whether a former target has bytes of the source of an item, under its key or another one.
+ */
+function isInFormer(input: Observed, item: SyncItem): boolean {
   const formers = input.formers();
   if (formers.length === 0) return false;
   const { access, before } = input;

@@ -17,7 +17,7 @@ const resource = (generation: number): KubeObject => ({
   },
 });
 
-const NO_FORMERS = { formers: () => [], isUnread: () => false };
+const NO_FORMERS = { formers: () => [] };
 
 test("a resource is parsed once while its names are looked up, and again when it changes", () => {
   const objects = new Map([["shop/db", resource(1)]]);
@@ -93,7 +93,7 @@ test("a former target claims what it has, also under a key that the spec does no
   let formers: FormerTarget[] = [];
   const read = resourceReader(
     { VaultSecret: kind, VaultFile: kind },
-    { metadata: () => undefined, isUnread: () => false, formers: () => formers },
+    { metadata: () => undefined, formers: () => formers },
   );
   const parsed = read("VaultSecret/shop/db")!.resource;
   expect(claimedBy(read)).toEqual([[], []]);
@@ -101,13 +101,4 @@ test("a former target claims what it has, also under a key that the spec does no
   expect(claimedBy(read)).toEqual([["password"], ["password"]]);
   formers = [];
   expect(claimedBy(read)).toEqual([[], []]);
-});
-
-test("a former target that was not read yet may have any entry", () => {
-  const kind = kindOf(resource(1));
-  const read = resourceReader(
-    { VaultSecret: kind, VaultFile: kind },
-    { metadata: () => undefined, formers: () => [], isUnread: () => true },
-  );
-  expect(claimedBy(read)).toEqual([[], ["password", "other"]]);
 });

@@ -20,10 +20,7 @@ export interface ShownResource {
   readonly synced: readonly Claims[];
   /** The names of the sources whose bytes a target claims to have. */
   readonly claimed: ReadonlySet<string>;
-  /**
-   * Reports whether a target claims bytes of one of these entries, of any vault; `entryIds`. A former
-   * one that was not read yet may.
-   */
+  /** Reports whether a target claims bytes of one of these entries, of any vault; `entryIds`. */
   readonly claims: (ids: readonly string[]) => boolean;
 }
 
@@ -39,7 +36,6 @@ function shown(
   resource: SyncResource,
   status: SyncStatus,
   targets: readonly Target[],
-  isUnread: boolean,
 ): ShownResource {
   const synced = targets.flatMap((target) => {
     const state = targetState(...target);
@@ -55,7 +51,7 @@ function shown(
       synced.flatMap((one) => claimedNames(find, one, () => false)),
     ),
   ]);
-  const claims = (ids: readonly string[]): boolean => isUnread || ids.some((id) => entries.has(id));
+  const claims = (ids: readonly string[]): boolean => ids.some((id) => entries.has(id));
   return { resource, status, synced, claimed, claims };
 }
 
@@ -65,7 +61,7 @@ function shown(
  */
 export function resourceReader(
   kinds: Readonly<Record<SyncKind, SyncedKind>>,
-  targets: Pick<TargetRecords, "metadata" | "formers" | "isUnread">,
+  targets: Pick<TargetRecords, "metadata" | "formers">,
 ): (key: string) => ShownResource | undefined {
   let last: {
     readonly object: unknown;
@@ -85,8 +81,7 @@ export function resourceReader(
     const metadata = all.map(([, of]) => of);
     if (isSame && isEqual(last.metadata, metadata)) return last.shown;
     const status = readStatus(kind, object["status"]);
-    const isUnread = targets.isUnread(resource, status.target);
-    last = { object, metadata, shown: shown(resource, status, all, isUnread) };
+    last = { object, metadata, shown: shown(resource, status, all) };
     return last.shown;
   };
 }

@@ -89,7 +89,6 @@ function scene(resyncMs = 0, workers = 4) {
       forget: (key) => log.push(`forget target ${key}`),
       metadata: () => undefined,
       formers: () => [],
-      isUnread: () => false,
     } as Partial<TargetRecords> as TargetRecords,
     propagations: new Propagations(clock, () => undefined),
     onReferencesChange: (connection) => void log.push(`references of ${connection}`),

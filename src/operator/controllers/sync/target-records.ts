@@ -132,18 +132,6 @@ export class TargetRecords {
     });
   }
 
-  /**
-   * Reports whether the target that a status names is a former one that was in sync, and of which
-   * nothing is known: no watch shows it, and it was not read yet.
-   */
-  isUnread({ namespace, target }: SyncResource, shown: SyncStatus["target"]): boolean {
-    const kind = TARGET_KINDS.find((each) => each === shown?.kind);
-    if (shown?.digest === undefined || kind === undefined) return false;
-    const { read, store } = this.#options.watched[kind];
-    const isFormer = !isSameTarget({ kind, name: shown.name }, target);
-    return isFormer && read !== undefined && !store.has(`${namespace}/${shown.name}`);
-  }
-
   /** Returns the names of the objects that the store may have of a resource. */
   #ownedNames({ kind, namespace, name }: SyncResource, targetKind: TargetKind): string[] {
     const { store } = this.#options.watched[targetKind];
