@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Command } from "./commands.ts";
 import { advance, connection, ENTRY, NAMESPACE, resource } from "./scenes.ts";
 import { runEpisode } from "./simulate.ts";
+import { accountOf, CREATOR } from "./world.ts";
 
 const NAMES = ["m1", "m2", "m3", "m4", "m5"];
 const IN_NAMESPACE = { namespace: NAMESPACE } as const;
@@ -13,13 +14,20 @@ const UP = [0, 1].map((replica): Command => ({ type: "start", replica }));
 /** The last digit of a seed decides whether the episode ends with another restart. */
 const [WITHOUT_RESTART, WITH_RESTART] = [1, 2];
 
-const writing = NAMES.map((name): Command => ({ type: "write-secret", ...ENTRY, name }));
+const writing = (owner: string): Command[] =>
+  NAMES.map((name): Command => ({ type: "write-secret", ...ENTRY, owner, name }));
 const removing = (name: string): Command => ({
   type: "delete",
   kind: "VaultSecret",
   ...IN_NAMESPACE,
   name,
 });
+const sharing = NAMES.map((name): Command => ({
+  type: "share",
+  vault: ENTRY.vault,
+  name,
+  to: accountOf(NAMESPACE),
+}));
 const dataOf = (names: readonly string[], keys = "k"): object => ({
   data: names.map((key, at) => ({ secretKey: `${keys}${at + 1}`, remoteRef: { key } })),
 });
@@ -48,7 +56,7 @@ describe.each(["on", "off"] as const)(
     const start: readonly Command[] = [
       { type: "configure", flags: { targetWatch, leaderElect: false } },
       connection({ refreshInterval: "10s" }),
-      ...writing,
+      ...writing(ENTRY.owner),
     ];
 
     describe.each([
@@ -73,6 +81,25 @@ describe.each(["on", "off"] as const)(
       const again = [...DOWN, ...NAMES.map(removing), ...put, ...UP];
       const synced = [...start, ...put, advance(60_000)];
       const commands = [...synced, VANISH, advance(10_500), ...again, advance(120_000)];
+      expect(await runEpisode(WITH_RESTART, commands)).toBeUndefined();
+    });
+
+    // The entries of another account made the operator look for targets with entries of this owner. It
+    // knew none that keys are merged into.
+    test("another account shares secrets of the names that an object has", async () => {
+      const commands = [
+        ...start,
+        ...writing(CREATOR),
+        ...sharing,
+        { ...FOREIGN, ...IN_NAMESPACE },
+        resource("beta", {
+          ...dataOf(NAMES),
+          ...removingTarget({ creationPolicy: "Merge", name: "other" }),
+        }),
+        advance(60_000),
+        { ...VANISH, spared: CREATOR },
+        advance(120_000),
+      ];
       expect(await runEpisode(WITH_RESTART, commands)).toBeUndefined();
     });
 

@@ -93,6 +93,8 @@ export async function lookUpTarget(
   const { kind, name } = resource.target;
   const ref = { namespace: resource.namespace, name };
   const object = await ifFound(api.getMetadata(targetDescriptor[kind], ref, signal));
-  if (object === undefined) targets.recordAbsence(resource);
-  return currentState(resource, object && targetMetadata(object));
+  const metadata = object && targetMetadata(object);
+  if (metadata === undefined) targets.recordAbsence(resource);
+  else targets.recordLookUp(resource, metadata);
+  return currentState(resource, metadata);
 }

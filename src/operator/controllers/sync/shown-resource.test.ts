@@ -35,7 +35,7 @@ test("a resource is parsed once while its names are looked up, and again when it
   } as unknown as SyncedKind;
   const read = resourceReader(
     { VaultSecret: kind, VaultFile: kind },
-    { metadata: () => undefined, ...NO_FORMERS },
+    { lastMetadata: () => undefined, ...NO_FORMERS },
   );
   const first = read("VaultSecret/shop/db");
   expect(read("VaultSecret/shop/db")).toBe(first);
@@ -76,7 +76,7 @@ test("what a resource shows follows its target, also if the resource did not cha
   let metadata = target(undefined);
   const read = resourceReader(
     { VaultSecret: kind, VaultFile: kind },
-    { metadata: () => metadata, ...NO_FORMERS },
+    { lastMetadata: () => metadata, ...NO_FORMERS },
   );
   expect(claimedBy(read)).toEqual([[], []]);
   metadata = target("password");
@@ -93,7 +93,7 @@ test("a former target claims what it has, also under a key that the spec does no
   let formers: FormerTarget[] = [];
   const read = resourceReader(
     { VaultSecret: kind, VaultFile: kind },
-    { metadata: () => undefined, formers: () => formers },
+    { lastMetadata: () => undefined, formers: () => formers },
   );
   const parsed = read("VaultSecret/shop/db")!.resource;
   expect(claimedBy(read)).toEqual([[], []]);

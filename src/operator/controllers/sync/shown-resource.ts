@@ -61,7 +61,7 @@ function shown(
  */
 export function resourceReader(
   kinds: Readonly<Record<SyncKind, SyncedKind>>,
-  targets: Pick<TargetRecords, "metadata" | "formers">,
+  targets: Pick<TargetRecords, "lastMetadata" | "formers">,
 ): (key: string) => ShownResource | undefined {
   let last: {
     readonly object: unknown;
@@ -75,7 +75,7 @@ export function resourceReader(
     const isSame = last?.object === object;
     const resource = isSame ? last.shown.resource : kinds[kind].source.parse(object).resource;
     const all: readonly Target[] = [
-      [resource, targets.metadata(resource)],
+      [resource, targets.lastMetadata(resource)],
       ...targets.formers(resource).map(({ former, metadata }) => [former, metadata] as const),
     ];
     const metadata = all.map(([, of]) => of);

@@ -87,7 +87,7 @@ function scene(resyncMs = 0, workers = 4) {
         !written.has(("now" in change ? change.now : change.before).resourceVersion),
       stopReading: () => log.push("stop reading"),
       forget: (key) => log.push(`forget target ${key}`),
-      metadata: () => undefined,
+      lastMetadata: () => undefined,
       formers: () => [],
     } as Partial<TargetRecords> as TargetRecords,
     propagations: new Propagations(clock, () => undefined),

@@ -374,11 +374,11 @@ function foundNames(
   kind: SyncKind,
   resource: SyncResource,
   object: KubeObject,
-  targets: Pick<TargetRecords, "metadata">,
+  targets: Pick<TargetRecords, "lastMetadata">,
 ): string[] {
   const { finds } = resource;
   if (finds.length === 0) return [];
-  const state = targetState(resource, targets.metadata(resource));
+  const state = targetState(resource, targets.lastMetadata(resource));
   const names = new Set(reportedNames(readStatus(kind, object["status"])));
   if (state.state === "owned")
     for (const find of finds)

@@ -328,3 +328,16 @@ test("only targets of a kind that no watch shows are read", async () => {
   records.stopReading(resource);
   expect(calls).toEqual(["ConfigMap old"]);
 });
+
+test("an object that no watch shows is known as of its last look-up", () => {
+  const { records, versionSeen } = setUp();
+  const merging = syncResource([syncItem("a")], {
+    policy: { ...resource.policy, creationPolicy: "Merge" },
+  });
+  for (const each of [resource, merging]) records.recordLookUp(each, targetMetadata(object("10")));
+  expect(records.metadata(merging)).toBeUndefined();
+  expect(records.lastMetadata(merging)?.resourceVersion).toBe("10");
+  expect([versionSeen(), records.lastMetadata(resource)]).toEqual([undefined, undefined]);
+  records.recordAbsence(merging);
+  expect(records.lastMetadata(merging)).toBeUndefined();
+});

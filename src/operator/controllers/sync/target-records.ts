@@ -46,6 +46,8 @@ interface TargetRecord {
    * content was read or written.
    */
   verified?: Verified | undefined;
+  /** The object as of its last look-up, if no watch shows it. */
+  lookedUp?: TargetMetadata | undefined;
   repairs?: Repairs | undefined;
   /** Another writer deleted the target: creating it again is a repair. */
   wasDeleted?: boolean;
@@ -104,6 +106,16 @@ export class TargetRecords {
     const { watched, merged } = this.#options;
     const store = (isMerged(resource) ? merged : watched)?.[target.kind]?.store;
     return this.#newest(keyOfTarget(resource), store?.get(`${namespace}/${target.name}`));
+  }
+
+  /** Returns the same, also of an object that no watch shows: as of its last look-up. */
+  lastMetadata(resource: SyncResource): TargetMetadata | undefined {
+    return this.metadata(resource) ?? this.#records.get(keyOfTarget(resource))?.lookedUp;
+  }
+
+  /** Records an object that was looked up. */
+  recordLookUp(resource: SyncResource, metadata: TargetMetadata): void {
+    if (!this.isWatched(resource)) this.#record(resource).lookedUp = metadata;
   }
 
   /** Reports whether a watch shows the target of a resource while it has the label. */
@@ -181,10 +193,9 @@ export class TargetRecords {
    */
   recordAbsence(resource: SyncResource): void {
     const key = keyOfTarget(resource);
-    const record = this.#records.get(key);
+    const { repairs, wasDeleted = false } = this.#records.get(key) ?? {};
     this.#unseen.delete(key);
-    if (record !== undefined)
-      this.#records.set(key, { ...record, ownWrite: undefined, verified: undefined });
+    if (this.#records.has(key)) this.#records.set(key, { repairs, wasDeleted });
   }
 
   /**
