@@ -1,4 +1,4 @@
-import { isDerived, rendered, type Spec } from "./invariants/spec-items.ts";
+import { rendered, type Spec } from "./invariants/spec-items.ts";
 import type { Resolved } from "./resolved-items.ts";
 import { fits } from "./simulated-rules.ts";
 import { fitsType } from "./simulated-values.ts";
@@ -59,10 +59,9 @@ export function expectedContent(
  * it writes it.
  */
 export function contentProblem(spec: Spec, { keys, problems }: ExpectedContent): readonly string[] {
-  const { type, template } = spec.target ?? {};
+  const { type } = spec.target ?? {};
   if (problems.length > 0) return problems;
-  if (Object.keys(keys).length === 0)
-    return isDerived(spec) && template === undefined ? ["InvalidProperty"] : [];
+  if (Object.keys(keys).length === 0) return [];
   const isComplete = (requiredKeys[type ?? ""] ?? []).every((key) => key in keys);
   if (!isComplete) return ["InvalidKey", "InvalidSpec", "SourceMissing"];
   return fitsType(type, keys) ? [] : ["InvalidContent"];

@@ -6,7 +6,7 @@ export const CANARY = "cnry";
 export const VALUE = new RegExp(`${CANARY}-\\d`, "iu");
 
 /** The forms that the value of a secret may have: a JSON object with certain members, or a text. */
-export const valueForms = ["plain", "encoded", "tls", "docker", "text", "base64"] as const;
+export const valueForms = ["plain", "encoded", "tls", "docker", "text", "base64", "empty"] as const;
 export type ValueForm = (typeof valueForms)[number];
 
 /**
@@ -21,7 +21,7 @@ export interface SimulatedValue {
 /** Returns the names of the members of the secrets `name`. */
 export const membersOf = (name: string) =>
   ({
-    /** Every object has it. */
+    /** Every object with members has it. */
     always: `${name}-a`,
     /** Every other plain object has it. */
     sometimes: `${name}-b`,
@@ -46,6 +46,10 @@ export const canariesIn = (bytes: Uint8Array): readonly number[] =>
       .matchAll(new RegExp(`${CANARY}-(\\d+)-`, "gi")),
     ([, number]) => Number(number),
   );
+
+/** Returns an object without members. Its spaces make its bytes unlike those of other numbers. */
+const emptyObject = (number: number): string =>
+  `{${number.toString(2).replaceAll("0", " ").replaceAll("1", "\t")}}`;
 
 const toBase64 = (text: string): string => Buffer.from(text).toString("base64");
 
@@ -152,6 +156,8 @@ export function valueOf(form: ValueForm, number: number, name: string): Simulate
         ]),
       };
     }
+    case "empty":
+      return { text: emptyObject(number), parts: new Map() };
     case "text":
       return { text: canary(name), parts: new Map() };
     case "base64":

@@ -91,7 +91,7 @@ export const reasons = {
     "A key of the target is not valid, required or already used. Rename the entry or the member that the message names, or set another key.",
   ),
   InvalidProperty: stalled(
-    "Correct property or decoding, or the value in the vault: the message says what the value lacks.",
+    "Correct property, decoding or extract, or the value in the vault: the message says what the value lacks.",
   ),
   TemplateError: stalled(
     "Correct spec.target.template, or add what it uses to the sources: the message names the key and the line.",

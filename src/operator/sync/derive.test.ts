@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { syncItem, syncResource } from "../../../test/lab/kube/sync-resource.ts";
 import { derive, type Input } from "./derive.ts";
+import type { SyncResource } from "./sync-resource.ts";
 
 const SECRET = "hunter2-of-the-value";
 const input = (id: string, value: string, isExtracted = false): Input => ({
@@ -85,11 +86,23 @@ test("rewrite makes keys of the names of members, one rule after the other", () 
   );
 });
 
-test("an object without members is InvalidProperty: a target without keys has no content", () => {
-  expect(derived([config("{}")])).toMatch(
-    /^InvalidProperty: the extracted objects have no members/,
-  );
-  expect(derived([config("{}"), input("a", "x")])).toEqual({ a: "x" });
+test.each([
+  ["alone", []],
+  ["beside a key", [input("a", "x")]],
+  ["beside another object", [config('{"user": "u"}', 1)]],
+])(
+  "an object without members %s is InvalidProperty: all its keys would leave the target",
+  (_, others) => {
+    expect(derived([config(" { } "), ...others])).toBe(
+      "InvalidProperty: version 1 of dataFrom[0]-source is a JSON object without members, so it makes up no key: store a version with members, or remove the entry from spec.dataFrom",
+    );
+  },
+);
+
+test("an object without members is InvalidProperty also where a template uses its members", () => {
+  const template = { data: {}, annotations: {}, labels: {} };
+  const resource = { ...syncResource([]), template } as unknown as SyncResource;
+  expect(derive(resource, [config("{}")])).toMatchObject({ reason: "InvalidProperty" });
 });
 
 test("a key that the type requires and no source has is InvalidKey", () => {

@@ -38,10 +38,22 @@ interface Part {
   readonly place: string;
 }
 
-function partsOf({ item, bytes }: Input): readonly Part[] | ReadyCondition {
+/**
+ * Returns the condition for an object whose version would take all of its keys from the target: a
+ * fault is likelier than an intention.
+ */
+const withoutMembers = ({ item: { source }, version }: Input): ReadyCondition =>
+  notReady(
+    "InvalidProperty",
+    `version ${version} of ${source} is a JSON object without members, so it makes up no key: store a version with members, or remove the entry from spec.dataFrom`,
+  );
+
+function partsOf(input: Input): readonly Part[] | ReadyCondition {
+  const { item, bytes } = input;
   if (item.isExtracted === true) {
     const members = extract(item, bytes);
     if ("reason" in members) return members;
+    if (members.length === 0) return withoutMembers(input);
     return members.map(([name, value], index) => ({
       key: rewriteKey(item.rewrite ?? [], name),
       bytes: value,
@@ -90,9 +102,6 @@ export function derive(resource: SyncResource, inputs: readonly Input[]): Conten
   const content = valuesOf(inputs);
   if ("reason" in content || resource.template !== undefined || !isDerived(resource))
     return content;
-  if (content.size === 0) {
-    return notReady("InvalidProperty", "the extracted objects have no members");
-  }
   const missing = missingKeys(resource, content.keys());
   if (missing.length === 0) return content;
   return notReady(
