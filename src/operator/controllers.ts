@@ -8,7 +8,7 @@ import {
   type ConnectionFactory,
 } from "./controllers/connection/connection-reconciler.ts";
 import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
-import type { ConnectionUsers } from "./controllers/connection/connection-users.ts";
+import type { ConnectionUsers, JoinedNames } from "./controllers/connection/connection-users.ts";
 import { ConvergenceController } from "./controllers/convergence/convergence-controller.ts";
 import { RestartController } from "./controllers/restart/restart-controller.ts";
 import type { RestartObserver } from "./controllers/restart/restart-reconciler.ts";
@@ -152,7 +152,7 @@ export class Controllers implements AsyncDisposable {
       ...options,
       connections: this.connections,
       limits: options.limits.sync,
-      onReferencesChange: (connection: string): void => this.#onReferencesChange(connection),
+      onReferencesChange: this.#onReferencesChange.bind(this),
       provesUse: options.restarts.auto,
     };
     const access = new ClusterAccess({ connections: resources, namespaces: namespaces?.store });
@@ -322,8 +322,8 @@ export class Controllers implements AsyncDisposable {
    * Passes the references of the resources to the client, once for all changes within a short time:
    * a bulk change costs one list.
    */
-  #onReferencesChange(connection: string): void {
-    this.connections.referencesChanged(connection);
+  #onReferencesChange(connection: string, joined?: JoinedNames): void {
+    this.connections.referencesChanged(connection, joined);
     this.#connection.usersChanged(connection);
     if (this.#pendingReferences.has(connection)) return;
     const timer = this.#options.clock.timer(REFERENCES_DELAY_MS, () => {

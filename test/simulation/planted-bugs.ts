@@ -260,6 +260,16 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a hold that no status shows": {
+    invariants: ["I20"],
+    changes: [
+      {
+        file: "sync/sync-status.ts",
+        from: "unconfirmed: input.unconfirmed.has(id) || undefined,",
+        to: "unconfirmed: undefined,",
+      },
+    ],
+  },
   "a rule that ignores metadata": {
     invariants: ["I2", "I5"],
     changes: [

@@ -102,9 +102,8 @@ function otherConnection(random: Random, pick: Pick): Command[] {
 function keptLoss(random: Random, pick: Pick): Command[] {
   const [namespace, vault] = [pick(NAMESPACES), pick(VAULTS)];
   const { write, connection, resource } = scene(namespace, vault);
-  const find = { name: { regexp: "^m" } };
-  const rule = (whenMissing: string): Command =>
-    resource({ dataFrom: [{ find }], target: { whenMissing } });
+  const rule = (whenMissing: string, regexp = "^m"): Command =>
+    resource({ dataFrom: [{ find: { name: { regexp } } }], target: { whenMissing } });
   const restart = random() < 0.6 ? RESTART : [];
   return [
     { type: "end-faults" },
@@ -125,8 +124,19 @@ function keptLoss(random: Random, pick: Pick): Command[] {
     ...(random() < 0.3 ? [write(MANY_NAMES[0]), advance(70_000)] : []),
     rule("Delete"),
     advance(400_000),
+    ...(random() < 0.5 ? fewLeft(namespace, rule("Delete", "^m[23]$"), connection({})) : []),
   ];
 }
+
+/** Few of the names are left when their connection is created again. */
+const fewLeft = (namespace: string, rule: Command, connection: Command): Command[] => [
+  rule,
+  advance(30_000),
+  { type: "delete", kind: "VaultConnection", namespace, name: "main" },
+  advance(30_000),
+  connection,
+  advance(400_000),
+];
 
 /**
  * A leader reads a version, and stands still before it writes it. A user deletes the Lease, another

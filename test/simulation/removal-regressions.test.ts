@@ -152,6 +152,35 @@ describe("many names disappear together:", () => {
   });
 });
 
+// A connection that is created again has no condition, and the names that were left were too few to
+// be held: their keys were removed.
+test.each([0, 2])(
+  "few names of a hold are left when its connection is created again, way %d",
+  async (end) => {
+    const rule = (regexp: string): Command =>
+      resource("alpha", {
+        data: undefined,
+        dataFrom: [{ find: { name: { regexp } } }],
+        target: { whenMissing: "Delete" },
+      });
+    const commands: Command[] = [
+      connection({ refreshInterval: "5s" }),
+      ...["m1", "m2", "m3", "m4", "m5", "m6"].map(writing),
+      rule("^m"),
+      advance(60_000),
+      vanish,
+      advance(60_000),
+      rule("^m[12]$"),
+      advance(30_000),
+      { type: "delete", kind: "VaultConnection", namespace: NAMESPACE, name: "main" },
+      advance(10_000),
+      connection({ refreshInterval: "5s" }),
+      advance(120_000),
+    ];
+    expect(await runEpisode(end, commands)).toBeUndefined();
+  },
+);
+
 // The next target was created without the key of a secret that a rule had found, and the former one
 // was deleted with its bytes.
 test("a target gets another name while a secret that its rule found is gone", async () => {

@@ -56,6 +56,12 @@ const itemFacts = {
     .describe(
       "The target has bytes of another vault under this key, from before the connection was changed.",
     ),
+  unconfirmed: z
+    .boolean()
+    .optional()
+    .describe(
+      "The source of these bytes disappeared together with many others, and no user has confirmed their removal: see the condition RemovalsHeld of the connection.",
+    ),
   latest: z.int().optional().describe("Latest version in the vault's list."),
   expiresAt: timestamp.optional().describe("Time at which this version expires."),
   notBefore: timestamp

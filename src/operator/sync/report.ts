@@ -33,6 +33,8 @@ export interface Report {
   readonly versions: ReadonlyMap<string, number>;
   /** The items under whose keys the target has bytes of another vault. */
   readonly ofOtherVault: ReadonlySet<string>;
+  /** The items whose bytes wait for a user to confirm their removal. */
+  readonly unconfirmed: ReadonlySet<string>;
   /** The certificates of the items whose bytes were read; `undefined`: they have none. */
   readonly certificates: ReadonlyMap<string, Lifetime | undefined>;
   /** `undefined`: the items stay unchanged. */
@@ -59,6 +61,7 @@ export function reportOf(
     digest: undefined,
     versions: new Map(),
     ofOtherVault: new Set(),
+    unconfirmed: new Set(),
     certificates: new Map(),
     resolutions: undefined,
     connection: undefined,

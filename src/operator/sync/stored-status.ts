@@ -123,6 +123,32 @@ export const showsMissing = (
   return missing.some(isInTarget) || (missing.length > 0 && isClaimed());
 };
 
+/** Reports whether a status shows that no user has confirmed the removal of the bytes of a key. */
+export const isUnconfirmedKey = ({ items = [] }: SyncStatus, key: string): boolean =>
+  items.some((item) => keyOf(item) === key && item.unconfirmed === true);
+
+/**
+ * Reports whether a status shows that no user has confirmed the removal of bytes of this source. A
+ * status that does not show all items may. `hasClaim` says whether a target has bytes of the source
+ * under a key that a later spec gave to another one.
+ */
+export function showsUnconfirmed(
+  { items = [], itemsOmitted }: SyncStatus,
+  source: string,
+  hasClaim: (key: string) => boolean,
+): boolean {
+  const unconfirmed = items.filter((item) => item.unconfirmed === true);
+  if (
+    unconfirmed.some(
+      (item) => (sourceOf(item) === source && isInTarget(item)) || hasClaim(keyOf(item)),
+    )
+  )
+    return true;
+  const isOmittedSource =
+    itemsOmitted !== undefined && !items.some((item) => sourceOf(item) === source);
+  return isOmittedSource && unconfirmed.length > 0;
+}
+
 /** Reports whether a status shows bytes of this source in the target. */
 export const showsBytes = ({ items = [] }: SyncStatus, source: string): boolean =>
   items.some((item) => sourceOf(item) === source && isInTarget(item));

@@ -77,6 +77,7 @@ const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   resolutions: fc.option(fc.array(resolution, { maxLength: 70 }), { nil: undefined }),
   versions: fc.constantFrom(new Map([["a", 3]]), new Map<string, number>()),
   ofOtherVault: fc.constantFrom(new Set(["a"]), new Set<string>()),
+  unconfirmed: fc.constantFrom(new Set(["a"]), new Set<string>()),
   certificates: fc.constantFrom(new Map([["a", { from: NOW, to: NOW + 1_000 }]]), new Map()),
   effect: fc.constantFrom("none" as const, "updated" as const),
   verified: fc.constantFrom(undefined, "1", "2"),

@@ -39,6 +39,7 @@ function report(changes: Partial<StatusInput> = {}): StatusInput {
     resolutions: [found()],
     versions: new Map([["a", 3]]),
     ofOtherVault: new Set(),
+    unconfirmed: new Set(),
     certificates: new Map(),
     changed: false,
     now: NOW,

@@ -90,6 +90,7 @@ function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resoluti
   const facts = defined({
     version: lastVersion(before, input, resolution),
     otherVault: input.ofOtherVault.has(id) || undefined,
+    unconfirmed: input.unconfirmed.has(id) || undefined,
     latest: candidate?.latest,
     expiresAt: formatTimestamp(candidate?.expiresAt),
     notBefore: formatTimestamp(certificate?.from),

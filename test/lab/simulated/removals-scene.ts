@@ -69,6 +69,8 @@ export class RemovalsConnection {
   readonly #vault: RemovalsVault;
   /** Names that an earlier process has seen missing. */
   readonly missing = new Set<string>();
+  /** Names that an earlier process held. */
+  readonly unconfirmed = new Set<string>();
   /** Owners of a listed secret; one unless given. */
   readonly owners = new Map<string, readonly string[]>();
   /** Entries whose bytes targets have while others of their names are listed: `<name> <owner>`. */
@@ -104,7 +106,9 @@ export class RemovalsConnection {
             ? this.served.has(`${kind} ${name}`)
             : this.fed.has(`${name} ${owner}`),
         wasMissing: (_, name) => this.missing.has(name),
+        isUnconfirmed: (_, name) => this.unconfirmed.has(name),
         hasBytes: (kind, name) => this.bytes.has(`${kind} ${name}`),
+        hasOwnBytes: (kind, name) => this.bytes.has(`${kind} ${name}`),
         removesBytes: (kind, name, isDue) =>
           this.bytes.has(`${kind} ${name}`) && this.#removes(name, isDue),
         ownersOf: (name) =>

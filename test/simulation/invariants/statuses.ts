@@ -20,6 +20,7 @@ interface ItemStatus {
   readonly version?: number;
   readonly latest?: number;
   readonly otherVault?: boolean;
+  readonly unconfirmed?: boolean;
 }
 
 interface Status {
@@ -114,6 +115,8 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
     const isShared = wanted.some((other) => other.key === key && other.id !== id);
     if (absence === "member" && isShared) continue;
     const item = items.find((each) => (each.secretKey ?? each.key) === id);
+    if (absence === "never" && item?.unconfirmed === true)
+      throw new Violation("I13", `${name} is ready, but the removal of ${key} is not confirmed`);
     if (
       absence !== "never" &&
       (item?.version === undefined || (content && !isRendered && !(key in content)))

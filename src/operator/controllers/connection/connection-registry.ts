@@ -11,6 +11,7 @@ import type {
   ConnectionCallbacks,
   ConnectionReporter,
   ConnectionUsers,
+  JoinedNames,
 } from "./connection-users.ts";
 import {
   hasRecovered,
@@ -180,8 +181,8 @@ export class ConnectionRegistry implements AsyncDisposable {
    * Records, before any resource is reconciled, that resources refer to other names or follow
    * another policy.
    */
-  referencesChanged(key: string): void {
-    this.#opened(key)?.removals.referencesChanged();
+  referencesChanged(key: string, joined?: JoinedNames): void {
+    this.#opened(key)?.removals.referencesChanged(joined);
   }
 
   /**

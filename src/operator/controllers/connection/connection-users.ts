@@ -7,6 +7,12 @@ export interface Selection {
   readonly rule?: string | undefined;
 }
 
+/** Names that a resource refers to since its last change. */
+export interface JoinedNames {
+  readonly kind: EntryKind;
+  readonly names: readonly string[];
+}
+
 /** The metadata that rules of resources request, of the entries whose names they match. */
 export interface MetadataRule {
   /** Equal for rules that request the same. */
@@ -35,8 +41,14 @@ export interface RemovalFacts {
    * process has seen that the entry disappeared.
    */
   wasMissing(kind: EntryKind, name: string, selection?: Selection): boolean;
+  /**
+   * Reports whether a status shows that a user had to confirm the removal of bytes of this entry.
+   */
+  isUnconfirmed(kind: EntryKind, name: string, selection?: Selection): boolean;
   /** Reports whether a target has bytes of this entry, whenever it was listed. */
   hasBytes(kind: EntryKind, name: string, selection?: Selection): boolean;
+  /** Reports the same, but not because of bytes of another name under a key of this one. */
+  hasOwnBytes(kind: EntryKind, name: string, selection?: Selection): boolean;
   /**
    * Returns the owners of the secrets of this name whose bytes statuses show; "" is the account of
    * the connection.

@@ -1,5 +1,5 @@
 import type { EntryKind } from "../../vault-client/connection.ts";
-import type { Selection } from "./connection-users.ts";
+import type { RemovalFacts, Selection } from "./connection-users.ts";
 
 /**
  * The first list without a name: its number among the lists of its kind, and its arrival in
@@ -11,6 +11,29 @@ export interface Absence {
   /** The vault had announced that it would remove the entry by then. */
   readonly isDue: boolean;
 }
+
+/** Knowledge about the bytes that targets have of a name that a list lacks. */
+export interface KnownBytes {
+  /** The name was listed before the first list. */
+  readonly wasServed: () => boolean;
+  /** It was not, and a target has its bytes. */
+  readonly isKept: () => boolean;
+  /** A status shows that a user had to confirm its removal. */
+  readonly isUnconfirmed: () => boolean;
+  /** A target has its bytes: those of another name under its key do not count. */
+  readonly hasOwnBytes: () => boolean;
+}
+
+/** Returns what resources show of an entry that a list lacks. */
+export const knownBytes = (
+  facts: Pick<RemovalFacts, "wasServed" | "hasBytes" | "isUnconfirmed" | "hasOwnBytes">,
+  ...entry: Parameters<RemovalFacts["hasBytes"]>
+): KnownBytes => ({
+  wasServed: () => facts.wasServed(...entry),
+  isKept: () => facts.hasBytes(...entry),
+  isUnconfirmed: () => facts.isUnconfirmed(...entry),
+  hasOwnBytes: () => facts.hasOwnBytes(...entry),
+});
 
 /** Reports whether a resource removes a key if this entry is gone: `isDue`, at its deadline. */
 type IsRemoved = (name: string, isDue: boolean) => boolean;
@@ -27,8 +50,11 @@ export class ListedNames {
   readonly absences = new Map<string, Absence>();
   /** Names that disappeared, and whose removal is not proven yet. */
   readonly gone = new Set<string>();
-  /** Names that disappeared together, and that a user has to confirm. */
-  readonly held = new Set<string>();
+  /**
+   * Names that disappeared together until a user confirms them or they are listed again, also while
+   * no spec refers to them.
+   */
+  readonly unconfirmed = new Set<string>();
   /** Names that disappeared, and whose keys no resource removes until a policy changes. */
   readonly kept = new Set<string>();
   /** Names in {@link kept} that do not count as lost when further names disappear. */
@@ -41,33 +67,48 @@ export class ListedNames {
     this.selection = selection;
   }
 
+  /** Names that a user has to confirm now. */
+  get held(): readonly string[] {
+    return [...this.unconfirmed].filter((name) => this.#isHeld(name));
+  }
+
   /** Records that the list has this name. */
   found(name: string): void {
-    this.#isBack(name);
+    this.forget(name);
     this.listed.add(name);
   }
 
-  /**
-   * Records that the list lacks this name. `wasServed`: it was listed before the first list.
-   * `isKept`: it was not, and a target has its bytes.
-   */
+  /** Records that the list lacks this name. */
   missed(
     name: string,
     absence: () => Absence,
-    { wasServed, isKept }: { wasServed: () => boolean; isKept: () => boolean },
+    { wasServed, isKept, isUnconfirmed, hasOwnBytes }: KnownBytes,
   ): void {
     if (this.absences.has(name)) return;
     this.absences.set(name, absence());
-    if (this.listed.delete(name) || wasServed()) this.gone.add(name);
-    else if (isKept()) for (const names of [this.kept, this.settled]) names.add(name);
-    else this.unserved.add(name);
+    if (this.listed.delete(name)) return void this.gone.add(name);
+    if (isUnconfirmed()) this.unconfirmed.add(name);
+    else if (!hasOwnBytes()) this.unconfirmed.delete(name);
+    const isServed = wasServed();
+    if (!isServed && !isKept()) return void this.unserved.add(name);
+    if (!isServed) for (const names of [this.kept, this.settled]) names.add(name);
+    else if (!this.unconfirmed.has(name)) this.gone.add(name);
   }
 
   /** Counts a name as lost that a target has bytes of after all. Its absence begins now. */
   lose(name: string, { list, at }: Absence): void {
     this.absences.set(name, { list, at, isDue: this.#isDue(name) });
     this.unserved.delete(name);
-    this.gone.add(name);
+    if (!this.unconfirmed.has(name)) this.gone.add(name);
+  }
+
+  /**
+   * Lets the absence of a name begin again, unless it is counted: a resource refers to the name whose
+   * bytes were not compared with the lists.
+   */
+  beginAgain(name: string): void {
+    const isCounted = [this.gone, this.unconfirmed, this.kept].some((names) => names.has(name));
+    if (this.absences.has(name) && !isCounted) this.#drop(name);
   }
 
   /** Takes over the absence of a name, and whether it is held, from names that select more. */
@@ -75,38 +116,37 @@ export class ListedNames {
     const absence = wider.absences.get(name);
     if (absence === undefined) return;
     if (!this.absences.has(name)) this.absences.set(name, absence);
-    for (const state of ["gone", "held", "kept", "settled", "unserved"] as const)
+    for (const state of ["gone", "unconfirmed", "kept", "settled", "unserved"] as const)
       if (wider[state].has(name)) this[state].add(name);
   }
 
-  /** Drops what is known about the names that this does not select. */
+  /** Drops what is known about the names that this does not select, except who has to confirm them. */
   prune(isKept: (name: string) => boolean): void {
     for (const name of [...this.listed, ...this.absences.keys()])
-      if (!isKept(name)) this.forget(name);
+      if (!isKept(name)) this.#drop(name);
   }
 
   forget(name: string): void {
-    this.listed.delete(name);
-    this.#isBack(name);
+    this.unconfirmed.delete(name);
+    this.#drop(name);
   }
 
   /** Holds the names that disappeared and whose keys are removed: all, or one of them. */
   hold(isRemoved: IsRemoved, one?: string): void {
-    for (const name of one === undefined ? this.gone : [one]) {
-      this.gone.delete(name);
-      this.held.add(name);
-    }
     this.keep(isRemoved);
+    for (const name of this.gone) {
+      if (one !== undefined && name !== one) continue;
+      this.gone.delete(name);
+      this.unconfirmed.add(name);
+    }
   }
 
   /** Keeps the names that disappeared and whose keys no resource removes. */
   keep(isRemoved: IsRemoved): void {
-    for (const names of [this.gone, this.held]) {
-      for (const name of names) {
-        if (isRemoved(name, this.#isDue(name))) continue;
-        names.delete(name);
-        this.kept.add(name);
-      }
+    for (const name of [...this.gone, ...this.held]) {
+      if (isRemoved(name, this.#isDue(name))) continue;
+      this.gone.delete(name);
+      this.kept.add(name);
     }
   }
 
@@ -115,12 +155,13 @@ export class ListedNames {
     return [...this.kept].filter((name) => isRemoved(name, this.#isDue(name)));
   }
 
-  /** Counts kept names as lost again, or holds them. */
+  /** Counts kept names as lost again, or holds them: also those that no user has confirmed. */
   release(released: readonly string[], isHeld: boolean): void {
     for (const name of released) {
       this.kept.delete(name);
       this.settled.delete(name);
-      (isHeld ? this.held : this.gone).add(name);
+      if (isHeld) this.unconfirmed.add(name);
+      else if (!this.unconfirmed.has(name)) this.gone.add(name);
     }
   }
 
@@ -140,7 +181,8 @@ export class ListedNames {
   /** Records that a user confirmed the losses. */
   confirm(): void {
     this.gone.clear();
-    this.held.clear();
+    for (const name of this.held)
+      for (const names of [this.unconfirmed, this.unserved]) names.delete(name);
     for (const name of this.kept) this.settled.add(name);
   }
 
@@ -158,8 +200,12 @@ export class ListedNames {
     return this.absences.get(name)?.isDue === true;
   }
 
-  #isBack(name: string): void {
-    for (const names of [this.gone, this.held, this.kept, this.settled, this.unserved])
+  #isHeld(name: string): boolean {
+    return this.absences.has(name) && !this.kept.has(name);
+  }
+
+  #drop(name: string): void {
+    for (const names of [this.listed, this.gone, this.kept, this.settled, this.unserved])
       names.delete(name);
     this.absences.delete(name);
   }

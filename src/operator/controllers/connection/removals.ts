@@ -7,12 +7,10 @@ import type {
 import { isPattern } from "../../vault-client/pattern.ts";
 import type { BlastLimit, BlastLimits, BlastMember, Losses } from "./blast-limit.ts";
 import { hasName, isListedOf, ownersOf, wasAnnounced } from "./listed-owners.ts";
-import type { Absence, ListedNames } from "./listed-names.ts";
-import type { MetadataRule, RemovalFacts, Selection } from "./connection-users.ts";
+import { type Absence, knownBytes, type KnownBytes, type ListedNames } from "./listed-names.ts";
+import type { JoinedNames, MetadataRule, RemovalFacts, Selection } from "./connection-users.ts";
 import { isCounted, isPending, isProof, untilOwnProof } from "./removal-proof.ts";
 import { SelectedNames } from "./selected-names.ts";
-
-const SERVED = { wasServed: () => true, isKept: () => false };
 
 /** An open connection whose lists are observed. */
 export interface RemovalsOptions {
@@ -91,7 +89,7 @@ export class Removals implements BlastMember, Disposable {
     this.prune();
     const first = [...this.#unlisted].filter((kind) => snapshot.progress(kind) !== undefined);
     for (const kind of first) this.#unlisted.delete(kind);
-    if (wasHeld || first.length > 0) this.hold();
+    if (wasHeld || this.held > 0 || first.length > 0) this.hold();
     this.#limit.check(this, this.#isResumed(snapshot));
     for (const names of this.#names.all()) names.keep(this.#removes(names));
     this.#before = snapshot;
@@ -106,10 +104,16 @@ export class Removals implements BlastMember, Disposable {
 
   /**
    * Records that resources refer to other names, feed other targets from them, or keep their keys
-   * when they are gone.
+   * when they are gone. `joined`: the names that a resource refers to now, and did not before.
    */
-  referencesChanged(): void {
+  referencesChanged(joined?: JoinedNames): void {
     this.#isOutdated = true;
+    const all = this.#names.all().filter(({ kind }) => kind === joined?.kind);
+    for (const name of joined?.names ?? []) {
+      const absent = all.filter(({ absences }) => absences.has(name));
+      if (absent.some(({ kind }) => this.#options.facts.hasOwnBytes(kind, name)))
+        for (const names of absent) names.beginAgain(name);
+    }
     this.#changed();
   }
 
@@ -276,16 +280,16 @@ export class Removals implements BlastMember, Disposable {
       // Before the absence of the name ends: an owner's entry may still be absent.
       if (kind === "secret") this.#observeOwners(name, snapshot, rules, unannounced);
       if (isListed(name)) this.#names.ofKind(kind).found(name);
-      else
-        this.#names.ofKind(kind).missed(name, absenceOf(name), {
-          wasServed: () => facts.wasServed(kind, name),
-          isKept: () => facts.hasBytes(kind, name),
-        });
+      else this.#names.ofKind(kind).missed(name, absenceOf(name), knownBytes(facts, kind, name));
       for (const rule of rules) {
-        const names = this.#names.of(kind, { rule: rule.id });
+        const selection = { rule: rule.id };
+        const names = this.#names.of(kind, selection);
         // What the list lacks is among the names of its kind.
         if (!isListed(name) || rule.finds(snapshot)) names.forget(name);
-        else if (wasFound(rule, name)) names.missed(name, () => unannounced, SERVED);
+        else if (wasFound(rule, name)) {
+          const known = knownBytes(facts, kind, name, selection);
+          names.missed(name, () => unannounced, { ...known, wasServed: () => true });
+        }
       }
     }
   }
@@ -302,13 +306,11 @@ export class Removals implements BlastMember, Disposable {
   ): void {
     const { facts } = this.#options;
     const before = this.#before;
-    const servedOf = (selection: Selection) => ({
-      wasServed: () =>
-        before === undefined
-          ? facts.wasServed("secret", name, selection)
-          : facts.isReferenced("secret", name, selection),
-      isKept: () => facts.hasBytes("secret", name, selection),
-    });
+    const servedOf = (selection: Selection): KnownBytes => {
+      const known = knownBytes(facts, "secret", name, selection);
+      const isReferenced = (): boolean => facts.isReferenced("secret", name, selection);
+      return before === undefined ? known : { ...known, wasServed: isReferenced };
+    };
     for (const owner of ownersOf(name, snapshot, { ...this.#options, before })) {
       const isListed = isListedOf(snapshot, name, owner);
       if (isListed) this.#names.found("secret", name, { owner });
@@ -347,33 +349,33 @@ export class Removals implements BlastMember, Disposable {
   ): Absence | undefined {
     const known = this.#names.absence(kind, name, selection);
     const absence = { list: progress.lists, at: progress.at, isDue: false };
+    const before = this.held;
     if (known === undefined) {
       // The resource may have seen an earlier list, and a former spec.
       if (selection === undefined && !this.#isMissing(kind, name)) return undefined;
-      const { facts } = this.#options;
       const names =
         selection === undefined ? this.#names.ofKind(kind) : this.#names.of(kind, selection);
-      names.missed(name, () => absence, {
-        wasServed: () => facts.wasServed(kind, name, selection),
-        isKept: () => facts.hasBytes(kind, name, selection),
-      });
-      this.#changed();
-      if (names.gone.has(name)) this.#count(names, name, absence);
+      names.missed(name, () => absence, knownBytes(this.#options.facts, kind, name, selection));
+      this.#count(names, name, absence, before);
     }
     for (const names of hasBytes ? this.#names.unserved(kind, name, selection) : []) {
       const first = names.absences.get(name) ?? absence;
       names.lose(name, absence);
-      this.#count(names, name, first);
+      this.#count(names, name, first, before);
     }
     return this.#names.absence(kind, name, selection);
   }
 
-  /** Counts one more name as lost. An earlier client held what the first list lacks. */
-  #count(names: ListedNames, name: string, { list }: Absence): void {
+  /**
+   * Counts one more name that a list lacks, if it is lost. An earlier client held what the first list
+   * lacks. `before`: number of names that were held.
+   */
+  #count(names: ListedNames, name: string, { list }: Absence, before: number): void {
+    const isHeld = before > 0 || (this.#options.wasHeld && list === 1);
+    if (isHeld && names.gone.has(name)) names.hold(this.#removes(names), name);
     this.#changed();
-    const before = this.held;
-    if (before > 0 || (this.#options.wasHeld && list === 1)) names.hold(this.#removes(names), name);
-    else this.#limit.check(this);
+    if (names.gone.has(name)) this.#limit.check(this);
+    names.keep(this.#removes(names));
     this.#changed();
     if (this.held > before) this.#options.onHeld();
   }

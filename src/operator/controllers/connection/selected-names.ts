@@ -40,9 +40,7 @@ export class SelectedNames {
 
   /** Number of names that a user has to confirm. */
   get held(): number {
-    const held = this.all().flatMap((names) =>
-      [...names.held].map((name) => `${names.kind} ${name}`),
-    );
+    const held = this.all().flatMap((names) => names.held.map((name) => `${names.kind} ${name}`));
     return new Set(held).size;
   }
 
@@ -99,7 +97,7 @@ export class SelectedNames {
   ): void {
     for (const names of this.all())
       names.prune((name) => isKept(names.kind, name, names.selection));
-    for (const [key, { absences }] of this.#ofSelection)
-      if (absences.size === 0) this.#ofSelection.delete(key);
+    for (const [key, { absences, unconfirmed }] of this.#ofSelection)
+      if (absences.size + unconfirmed.size === 0) this.#ofSelection.delete(key);
   }
 }

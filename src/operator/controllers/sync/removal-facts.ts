@@ -10,8 +10,9 @@ import {
   showsBytes,
   showsMissing,
   showsServed,
+  showsUnconfirmed,
 } from "../../sync/stored-status.ts";
-import { entryIds } from "../../sync/target.ts";
+import { entryIds, sourceId } from "../../sync/target.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
 import type { MetadataRule, RemovalFacts, Selection } from "../connection/connection-users.ts";
 import type { ReferenceIndex } from "./reference-index.ts";
@@ -60,19 +61,27 @@ const requests = ({ resource }: ShownResource, name: string, owner?: string): bo
 
 /** Returns the facts of an entry that a resource shows; `hasClaim`: a target claims its bytes. */
 function entryOf(
-  { resource, status, claimed, claims }: ShownResource,
+  { resource, status, claimed, claims, claimsUnder }: ShownResource,
   name: string,
   account: string,
 ) {
+  const idsOf = (): string[] => {
+    const owners = resource.items.flatMap(({ source, owner }) => (source === name && owner) || []);
+    const ids = [account, ...owners].flatMap((owner) => entryIds("", name, owner));
+    return [sourceId("", name, undefined), ...ids];
+  };
   const hasClaim = (): boolean => claimed.has(name) || claims(entryIds("", name, account));
   const hasBytes = (): boolean => showsBytes(status, name) || hasClaim();
   const removes = (isDue: boolean): boolean =>
     removesWhenGone(resource, status, name, isDue, hasClaim);
   return {
     hasBytes,
+    hasOwnBytes: (): boolean => showsBytes(status, name) || claims(idsOf()),
     removes,
     wasServed: (): boolean => showsServed(resource, status, name, hasClaim),
     wasMissing: (): boolean => showsMissing(status, name, hasClaim),
+    isUnconfirmed: (): boolean =>
+      showsUnconfirmed(status, name, (key) => claimsUnder(key, idsOf())),
   };
 }
 
@@ -150,7 +159,9 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
     rulesOf: (kind, name) => rulesOf(resources, connection, kind, name),
     wasServed: (...entry) => entries(...entry).some((one) => one.wasServed()),
     wasMissing: (...entry) => entries(...entry).some((one) => one.wasMissing()),
+    isUnconfirmed: (...entry) => entries(...entry).some((one) => one.isUnconfirmed()),
     hasBytes: (...entry) => entries(...entry).some((one) => one.hasBytes()),
+    hasOwnBytes: (...entry) => entries(...entry).some((one) => one.hasOwnBytes()),
     ownersOf: (name) => users("secret", name).flatMap(({ status }) => reportedOwners(status, name)),
     deadlineOf: (kind, name, id) =>
       users(kind, name)

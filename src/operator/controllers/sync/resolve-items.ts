@@ -5,6 +5,7 @@ import { isSameSource, resolveItem } from "../../sync/resolve.ts";
 import { type KeptBytes, resolvePrevious } from "../../sync/resolve-previous.ts";
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
+import type { Report } from "../../sync/report.ts";
 import { earlierItem, isOmitted } from "../../sync/stored-status.ts";
 import { hasFormerKeys, refreshInMs, updateGate } from "../../sync/update-gate.ts";
 import { hasOwner, namedOwners } from "../../api/received-secrets.ts";
@@ -20,6 +21,7 @@ import {
 import { deadlineKey } from "./resource-memory.ts";
 import type { EntryFilter } from "./source-kind.ts";
 import type { Observed } from "./stages.ts";
+import { unconfirmedItems } from "./unconfirmed-items.ts";
 
 /**
  * Returns the entry and version of the vault that each item refers to, given what this target has
@@ -304,11 +306,21 @@ function isInFormer(input: Observed, item: SyncItem): boolean {
   });
 }
 
+/** Returns what is known of the bytes of a target, by item. */
+export const bytesOf = (
+  observed: Observed,
+  resolutions: readonly Resolution[],
+): Pick<Report, "versions" | "ofOtherVault" | "unconfirmed"> => ({
+  versions: syncedVersions(observed, resolutions),
+  ofOtherVault: itemsOfOtherVault(observed),
+  unconfirmed: unconfirmedItems(observed, resolutions),
+});
+
 /**
  * Returns the known versions of the keys whose bytes are from the source that their item refers to.
  * The version of another source or vault says nothing about what this one may serve.
  */
-export function syncedVersions(
+function syncedVersions(
   { before, access, state }: Observed,
   resolutions: readonly Resolution[],
 ): Map<string, number> {
@@ -330,7 +342,7 @@ export function syncedVersions(
  * Returns the items of a resource under whose keys its target has bytes of another vault. The claims
  * of an edited target do not count: then the last status says it.
  */
-export function itemsOfOtherVault({ resource, access, state, before }: Observed): Set<string> {
+function itemsOfOtherVault({ resource, access, state, before }: Observed): Set<string> {
   if (state.state !== "owned") return new Set();
   const isOther = (item: SyncItem): boolean => {
     const synced = state.synced.get(item.id);

@@ -22,6 +22,8 @@ export interface ShownResource {
   readonly claimed: ReadonlySet<string>;
   /** Reports whether a target claims bytes of one of these entries, of any vault; `entryIds`. */
   readonly claims: (ids: readonly string[]) => boolean;
+  /** Reports the same of the bytes under one key. */
+  readonly claimsUnder: (key: string, ids: readonly string[]) => boolean;
 }
 
 const withoutVault = ({ source }: SyncedKey): string => source.slice(source.lastIndexOf("."));
@@ -52,7 +54,12 @@ function shown(
     ),
   ]);
   const claims = (ids: readonly string[]): boolean => ids.some((id) => entries.has(id));
-  return { resource, status, synced, claimed, claims };
+  const claimsUnder = (key: string, ids: readonly string[]): boolean =>
+    synced.some((one) => {
+      const claim = one.get(key);
+      return claim !== undefined && ids.includes(withoutVault(claim));
+    });
+  return { resource, status, synced, claimed, claims, claimsUnder };
 }
 
 /**

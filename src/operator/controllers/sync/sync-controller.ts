@@ -25,7 +25,7 @@ import { type TargetMetadata, targetState } from "../../sync/target.ts";
 import { readStatus, reportedNames } from "../../sync/stored-status.ts";
 import type { ClusterAccess } from "../connection/cluster-access.ts";
 import type { ConnectionRegistry } from "../connection/connection-registry.ts";
-import type { ConnectionUsers, RemovalFacts } from "../connection/connection-users.ts";
+import type { ConnectionUsers, JoinedNames, RemovalFacts } from "../connection/connection-users.ts";
 import { MAX_WAIT_MS } from "../outcome/outcome.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
 import { ownerKeys } from "./target-metadata.ts";
@@ -52,7 +52,7 @@ export interface SyncControllerOptions {
   /**
    * Called when the resources that refer to a connection, or the names that they refer to, change.
    */
-  readonly onReferencesChange: (connection: string) => void;
+  readonly onReferencesChange: (connection: string, joined?: JoinedNames) => void;
   readonly limits: QueueLimits;
   /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
   readonly resyncMs: number;
@@ -347,9 +347,13 @@ export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries">
     this.references.remove(key);
     if (now !== undefined) this.references.set(key, now);
     if (before !== undefined && now !== undefined && isSame(before, now)) return;
-    for (const connection of new Set([before?.connection, now?.connection])) {
-      if (connection !== undefined) onReferencesChange(connection);
-    }
+    if (before !== undefined && before.connection !== now?.connection)
+      onReferencesChange(before.connection);
+    if (now === undefined) return;
+    const known = new Set(before?.connection === now.connection ? before.sources : []);
+    const names = now.sources.filter((source) => !known.has(source) && !isPattern(source));
+    const kind = this.#options.kinds[now.kind].source.entries;
+    onReferencesChange(now.connection, { kind, names });
   }
 }
 

@@ -36,7 +36,7 @@ import type { Freezes } from "./freezes.ts";
 import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
-import { itemsOfOtherVault, resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
+import { bytesOf, resolveItems, withReported } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
 import { deadlinesOf, NO_DEADLINES, ResourceMemory, withoutTargetMs } from "./resource-memory.ts";
 import { removeFormerTargets, removeGoneFromFormers } from "./release-target.ts";
@@ -378,9 +378,8 @@ function decideFor(observed: Observed): Omit<Planned, "current"> {
   const { access, resource, state } = observed;
   const resolutions = resolveItems(observed);
   const decision = decide(resource, resolutions, state);
-  const versions = syncedVersions(observed, resolutions);
-  const ofOtherVault = itemsOfOtherVault(observed);
-  const facts = { resolutions, connection: access.id, stale: access.stale, versions, ofOtherVault };
+  const bytes = bytesOf(observed, resolutions);
+  const facts = { resolutions, connection: access.id, stale: access.stale, ...bytes };
   return { ...observed, resolutions, decision, report: reportOf(decision.readyCondition, facts) };
 }
 

@@ -138,7 +138,7 @@ export class TargetWriter {
     { resource, state, report, signal }: Planned,
   ): Promise<Reported> {
     if (state.state === "owned") await deleteTarget(this.#options, resource, state, signal);
-    const nothing = { versions: new Map(), ofOtherVault: new Set<string>() };
+    const nothing = { versions: new Map(), ofOtherVault: NO_ITEMS, unconfirmed: NO_ITEMS };
     const done = { ...report, ...nothing, effect: "deleted", changed: true } as const;
     return failure === undefined ? { report: done, next: DONE } : failed(done, failure, false);
   }
@@ -323,15 +323,19 @@ function changeOf(assembled: Assembled, current: CurrentTarget): Change {
   };
 }
 
+const NO_ITEMS: ReadonlySet<string> = new Set();
+
 /** Returns the report of content that the target is to have, before it is written. */
-const unwritten = ({ content }: Assembled, report: Report): Report => ({
-  ...report,
-  versions: versionsOf(content, report),
-  certificates: content.certificates ?? report.certificates,
-  ofOtherVault: new Set(
-    [...report.ofOtherVault].filter((id) => content.claims.has(id) && !content.fetched.has(id)),
-  ),
-});
+function unwritten({ content }: Assembled, report: Report): Report {
+  const isKept = (id: string): boolean => content.claims.has(id) && !content.fetched.has(id);
+  return {
+    ...report,
+    versions: versionsOf(content, report),
+    certificates: content.certificates ?? report.certificates,
+    ofOtherVault: new Set([...report.ofOtherVault].filter(isKept)),
+    unconfirmed: new Set([...report.unconfirmed].filter(isKept)),
+  };
+}
 
 /** Returns the result for a target that others change too; `undefined` if it need not wait. */
 function contested(
