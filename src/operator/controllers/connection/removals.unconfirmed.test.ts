@@ -4,6 +4,7 @@ import { alone, methodsOf, names } from "../../../../test/lab/simulated/removals
 /** Returns a connection of 100 names that lost 21 of them. */
 function holding(): ReturnType<typeof methodsOf> {
   const scene = methodsOf(alone());
+  for (const name of names(21)) scene.one.served.add(`secret ${name}`);
   scene.list(names(100), []);
   expect(scene.list([], names(21))).toBe(21);
   return scene;
