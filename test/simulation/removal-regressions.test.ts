@@ -11,6 +11,12 @@ const finding = (name: string): Command =>
     dataFrom: [{ find: { name: { regexp: "^m" } } }],
     target: { name },
   });
+const removing = (regexp: string): Command =>
+  resource("alpha", {
+    data: undefined,
+    dataFrom: [{ find: { name: { regexp } } }],
+    target: { whenMissing: "Delete" },
+  });
 const vanish: Command = { type: "vanish", vault: ENTRY.vault, prefix: "m" };
 
 describe("many names disappear together:", () => {
@@ -157,20 +163,14 @@ describe("many names disappear together:", () => {
 test.each([0, 2])(
   "few names of a hold are left when its connection is created again, way %d",
   async (end) => {
-    const rule = (regexp: string): Command =>
-      resource("alpha", {
-        data: undefined,
-        dataFrom: [{ find: { name: { regexp } } }],
-        target: { whenMissing: "Delete" },
-      });
     const commands: Command[] = [
       connection({ refreshInterval: "5s" }),
       ...["m1", "m2", "m3", "m4", "m5", "m6"].map(writing),
-      rule("^m"),
+      removing("^m"),
       advance(60_000),
       vanish,
       advance(60_000),
-      rule("^m[12]$"),
+      removing("^m[12]$"),
       advance(30_000),
       { type: "delete", kind: "VaultConnection", namespace: NAMESPACE, name: "main" },
       advance(10_000),

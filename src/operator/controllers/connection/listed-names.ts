@@ -20,7 +20,7 @@ export interface KnownBytes {
   readonly isKept: () => boolean;
   /** A status shows that a user had to confirm its removal. */
   readonly isUnconfirmed: () => boolean;
-  /** A target has its bytes: those of another name under its key do not count. */
+  /** A target has its bytes: bytes of another name under its key do not count. */
   readonly hasOwnBytes: () => boolean;
 }
 

@@ -18,7 +18,7 @@ function refer(scene: ReturnType<typeof methodsOf>, isReferring: boolean): void 
   scene.one.removals.prune();
 }
 
-test("a name that was held is held again when it is referenced again, however few there are", () => {
+test("a name that was held is held again when a spec names it again, however few there are", () => {
   const scene = holding();
   refer(scene, false);
   expect(scene.one.removals.held).toBe(0);
@@ -28,7 +28,7 @@ test("a name that was held is held again when it is referenced again, however fe
   expect(scene.one.removals.held).toBe(0);
 });
 
-test("a name that was held is not held again after a confirmation, a list with it, or without its bytes", () => {
+test("a name that was held is not held again if it is confirmed or listed, or has no bytes", () => {
   for (const end of ["confirmed", "listed", "lost"]) {
     const scene = holding();
     if (end === "confirmed") scene.one.removals.confirm();

@@ -17,14 +17,19 @@ export function unconfirmedItems(
     const isShown = shown !== undefined && isInTarget(shown);
     const hasBytes = isShown || (state.state === "owned" && state.synced.has(item.id));
     if (!hasBytes || isListed(one)) return false;
-    const isOfSource = isShown || !("isAbsent" in one && one.isAbsent === true);
-    const deletion = isOfSource && "deletion" in one ? one.deletion : undefined;
+    const deletion = deletionOf(one, isShown);
     if (deletion === "held") return true;
     // An outdated list does not say whether the removal is held.
     const isDecided = deletion !== undefined && access.stale === undefined;
     return !isDecided && isUnconfirmedKey(before, item.id);
   };
   return new Set(resolutions.filter(isUnconfirmed).map(({ item }) => item.id));
+}
+
+/** Returns the state of the removal of the bytes; `undefined` if they are of another source. */
+function deletionOf(one: Resolution, isShown: boolean): string | undefined {
+  if (!("deletion" in one)) return undefined;
+  return isShown || one.isAbsent !== true ? one.deletion : undefined;
 }
 
 /** Reports whether the list has the entry that an item refers to. */
