@@ -10,8 +10,8 @@ const member = membersOf("s1").always;
 
 // All members left the target, and Ready was True.
 test.each<[string, object]>([
-  ["beside a key", key],
-  ["beside another object", { data: undefined, dataFrom: [{ extract: { key: "s2" } }] }],
+  ["next to a key", key],
+  ["next to another object", { data: undefined, dataFrom: [{ extract: { key: "s2" } }] }],
   ["alone", { data: undefined }],
   [
     "for a template",

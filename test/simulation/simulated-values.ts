@@ -47,7 +47,7 @@ export const canariesIn = (bytes: Uint8Array): readonly number[] =>
     ([, number]) => Number(number),
   );
 
-/** Returns an object without members. Its spaces make its bytes unlike those of other numbers. */
+/** Returns an object without members. Its spaces differ for each number. */
 const emptyObject = (number: number): string =>
   `{${number.toString(2).replaceAll("0", " ").replaceAll("1", "\t")}}`;
 

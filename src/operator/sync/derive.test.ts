@@ -88,8 +88,8 @@ test("rewrite makes keys of the names of members, one rule after the other", () 
 
 test.each([
   ["alone", []],
-  ["beside a key", [input("a", "x")]],
-  ["beside another object", [config('{"user": "u"}', 1)]],
+  ["next to a key", [input("a", "x")]],
+  ["next to another object", [config('{"user": "u"}', 1)]],
 ])(
   "an object without members %s is InvalidProperty: all its keys would leave the target",
   (_, others) => {
