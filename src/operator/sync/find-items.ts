@@ -70,28 +70,38 @@ export function hasMetadata(
 /** Returns the part of the digest of a rule that identifies the metadata which it requests. */
 const metadataIn = (digest: string): string | undefined => digest.split(".")[1];
 
+/** A name that a rule found earlier, and the key that a target has of it. */
+export interface EarlierName {
+  readonly name: string;
+  readonly key: string;
+}
+
 /**
  * Returns the names that this rule found, according to the claims of a target. A rule that changed
  * continues with a name that keeps its key if it requests the same metadata: then the vault has
  * changed that. It also does if the list lacks the name, under whatever key: nothing else says
  * whether it would match.
  */
-export function claimedNames(
+export function claimedKeys(
   find: Find,
   claims: ReadonlyMap<string, SyncedKey>,
   isListed: (name: string) => boolean,
-): string[] {
-  return [...claims].flatMap(([id, claim]) => {
+): EarlierName[] {
+  return [...claims].flatMap(([key, claim]) => {
     const [digest = "", name] = [claim.found?.split(":")[0], foundName(claim)];
-    if (name === undefined || digest === find.digest) return name ?? [];
-    if (!isListed(name)) return [name];
+    if (name === undefined) return [];
+    if (digest === find.digest || !isListed(name)) return [{ name, key }];
     const isContinued = metadataIn(digest) === metadataIn(find.digest);
-    return isContinued && rewriteKey(find.rewrite, name) === id ? [name] : [];
+    return isContinued && rewriteKey(find.rewrite, name) === key ? [{ name, key }] : [];
   });
 }
 
-const itemOf = (find: Find, source: string): SyncItem => ({
-  id: rewriteKey(find.rewrite, source),
+/** Returns the same names without their keys. */
+export const claimedNames = (...claimed: Parameters<typeof claimedKeys>): string[] =>
+  claimedKeys(...claimed).map(({ name }) => name);
+
+const itemOf = (find: Find, source: string, key?: string): SyncItem => ({
+  id: key ?? rewriteKey(find.rewrite, source),
   source,
   owner: undefined,
   version: "latest",
@@ -119,7 +129,7 @@ interface Names {
   /** The names that a rule finds now. */
   readonly now: (find: Find) => Iterable<FoundName>;
   /** The names that it found earlier. */
-  readonly earlier: (find: Find) => Iterable<string>;
+  readonly earlier: (find: Find) => Iterable<EarlierName>;
   /** The name whose value the target has under a key. */
   readonly served: (key: string) => string | undefined;
 }
@@ -164,15 +174,23 @@ function withoutKey(
     .map(({ item }) => ({ item, why: whyUnusable(item, holderOfKey(item.id)) }));
 }
 
-/** Returns the names that a rule finds or found. */
+/**
+ * Returns the names that a rule finds or found. One that is gone keeps the key that a target has of
+ * it, whatever key the rule would make now: its bytes are under no other one.
+ */
 function claimantsOf(find: Find, { now, earlier }: Names): Claimant[] {
   const listed = [...now(find)].sort((a, b) => (a.name < b.name ? -1 : 1));
   const names = new Set(listed.map(({ name }) => name));
   // An edited annotation must not make the operator read what the spec does not request.
-  const gone = [...earlier(find)].filter((name) => !names.has(name) && matchesName(find, name));
+  const gone = [...earlier(find)].filter(({ name }) => !names.has(name) && matchesName(find, name));
   return [
     ...listed.map((one) => ({ ...one, isListed: true, item: itemOf(find, one.name) })),
-    ...gone.map((name) => ({ name, own: false, isListed: false, item: itemOf(find, name) })),
+    ...gone.map(({ name, key }) => ({
+      name,
+      own: false,
+      isListed: false,
+      item: itemOf(find, name, key),
+    })),
   ];
 }
 

@@ -6,6 +6,7 @@ import {
   secretStatus,
 } from "../api/status.ts";
 import { rewriteKey } from "./rewrite-key.ts";
+import type { EarlierName } from "./find-items.ts";
 import type { Find, SyncItem, SyncResource } from "./sync-resource.ts";
 import { parseTimestamp } from "./timestamp.ts";
 
@@ -47,8 +48,14 @@ export const reportedOwners = ({ items = [] }: SyncStatus, source: string): stri
   );
 
 /** Returns the names that a rule found, according to a status: their keys are what it makes of them. */
-export const reportedFinds = ({ items = [] }: SyncStatus, { rewrite }: Find): string[] =>
-  items.filter((item) => keyOf(item) === rewriteKey(rewrite, sourceOf(item))).map(sourceOf);
+export const reportedKeys = ({ items = [] }: SyncStatus, { rewrite }: Find): EarlierName[] =>
+  items
+    .filter((item) => keyOf(item) === rewriteKey(rewrite, sourceOf(item)))
+    .map((item) => ({ name: sourceOf(item), key: keyOf(item) }));
+
+/** Returns the same names without their keys. */
+export const reportedFinds = (status: SyncStatus, find: Find): string[] =>
+  reportedKeys(status, find).map(({ name }) => name);
 
 /** An item according to an earlier status. */
 export interface EarlierItem {

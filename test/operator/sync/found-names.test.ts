@@ -163,6 +163,36 @@ test("a found secret is missing in the next target whose keys its rule makes in 
   expect(scene.target()).toBeUndefined();
 });
 
+// The key of the missing secret was another one in the edited rule: its bytes left the target, and
+// the resource was Ready.
+test("a found secret that is missing keeps its key when the rule makes other keys", async () => {
+  await using scene = await finding(named("shop-one", "shop-two"), FIND);
+  await list(scene, ...named("shop-one"));
+  scene.follow({}, { data: undefined, dataFrom: SUFFIX });
+  await scene.settle();
+  expect(scene.outcome()).toBe("one=vault shop-one@1 shop-two=vault shop-two@1, SourceMissing");
+  expect(await list(scene, { name: "shop-one", version: 2 })).toBe(
+    "one=vault shop-one@2 shop-two=vault shop-two@1, SourceMissing",
+  );
+  expect(await list(scene, ...named("shop-one", "shop-two"))).toContain("two=vault shop-two@1");
+  expect(Object.keys(scene.target()?.data ?? {})).toEqual(["one", "two"]);
+});
+
+// Another secret took the key in the next target, and the former one was deleted with the bytes.
+test("a found secret is missing in the next target where another one has its key", async () => {
+  await using scene = await finding(named("shop-one", "shop-two"), FIND);
+  await list(scene, ...named("shop-one"));
+  const rewrite = [{ regexp: { source: "^.*$", target: "all" } }];
+  scene.follow(
+    {},
+    { data: undefined, dataFrom: [{ ...FIND[0], rewrite }], target: { name: "next" } },
+  );
+  await scene.settle();
+  expect(valuesOf(scene.target())).toMatchObject({ "shop-two": "vault shop-two@1" });
+  expect(scene.target("next")).toBeUndefined();
+  expect(scene.condition("Ready")).toMatchObject({ status: "False", reason: "SourceMissing" });
+});
+
 test("a secret that the former spec named is no found one, although the annotations are lost", async () => {
   await using scene = await SimulatedWorld.following(named("shop-a", "shop-b"), { one: "shop-a" });
   await scene.stop();

@@ -14,7 +14,7 @@ import {
   trustOf,
 } from "../../api/received-secrets.ts";
 import {
-  claimedNames,
+  claimedKeys,
   findItems,
   foundName,
   type FoundName,
@@ -126,7 +126,7 @@ export class References {
     const known = new Set(listed);
     const found = findItems(resource, {
       now: (find) => names(find).filter(({ name }) => isReadable(name)),
-      earlier: (find) => claimedNames(find, recall.synced, (name) => known.has(name)),
+      earlier: (find) => claimedKeys(find, recall.synced, (name) => known.has(name)),
       served: (key) => foundName(recall.synced.get(key)),
     });
     if ("reason" in found) return found;

@@ -1,7 +1,7 @@
-import { claimedNames, findItems, foundName } from "../../sync/find-items.ts";
+import { claimedKeys, findItems, foundName } from "../../sync/find-items.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Find, isMerged } from "../../sync/sync-resource.ts";
-import { reportedFinds, reportedName } from "../../sync/stored-status.ts";
+import { reportedKeys, reportedName } from "../../sync/stored-status.ts";
 import { showsTarget } from "../../sync/sync-status.ts";
 import { type SyncedKey, type TargetState, targetState } from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
@@ -81,9 +81,9 @@ export function findSources(
         .names(snapshot, find, access)
         .filter(({ name }) => typeof grant === "function" && grant(source.entries, name)),
     earlier: (find: Find) => [
-      ...claims.flatMap((one) => claimedNames(find, one, isListed)),
+      ...claims.flatMap((one) => claimedKeys(find, one, isListed)),
       // A status is all that is known if the annotations of the target are lost.
-      ...(isLost ? reportedFinds(before, find) : []),
+      ...(isLost ? reportedKeys(before, find) : []),
     ],
     served: (key) =>
       state.state === "owned" && !hasNoClaims(input, state)
