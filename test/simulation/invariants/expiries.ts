@@ -44,7 +44,7 @@ export function checkExpiries(world: World): void {
         .originsIn(content[key] ?? "")
         .find((origin) =>
           followed.some(
-            (item) => item.source === origin.name && mustLeave(world, vault, spec, item, origin),
+            (item) => isSourceOf(item, origin) && mustLeave(world, vault, spec, item, origin),
           ),
         );
       if (!expired) continue;
@@ -105,6 +105,14 @@ function ownContent(
     Object.entries(contentOf(target)).filter(([key]) => merged.keys.includes(key)),
   );
 }
+
+/**
+ * Reports whether an item requests the secret that bytes are of. Under a key whose spec names
+ * another owner now, the bytes of the former source are kept until there is something in their
+ * place, as under a key whose spec names another secret.
+ */
+const isSourceOf = ({ source, owner }: Item, origin: Origin): boolean =>
+  source === origin.name && (owner ?? origin.owner) === origin.owner;
 
 function mustLeave(
   world: World,
