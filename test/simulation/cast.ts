@@ -3,6 +3,8 @@ export const VAULTS = ["a", "b"] as const;
 export const SYSTEM_NAMESPACE = "vaultsync-system";
 export const CREATOR = "ann@example.com";
 export const PASSWORD = "password-of-the-account";
+/** The version that users write into a target: no source has as many. */
+export const EDITED_VERSION = 99;
 
 /** The vault account of the ClusterVaultConnection. */
 export const CLUSTER_ACCOUNT = "ops-cluster@example.com";

@@ -24,7 +24,7 @@ import { changeIdentity, type IdentityCommand } from "./identities.ts";
 import type { ApiFault, VaultFault } from "./networks.ts";
 import type { ValueForm } from "./simulated-values.ts";
 import { performTopology, type TopologyCommand } from "./topology-commands.ts";
-import { accountOf, CREATOR, PASSWORD, type World } from "./world.ts";
+import { accountOf, CREATOR, EDITED_VERSION, PASSWORD, type World } from "./world.ts";
 
 /** One step of a simulation, as data: it can be written to a file, repeated and omitted. */
 export type Command =
@@ -54,7 +54,8 @@ export type Command =
   /** Confirms as many removals as the connection reports, or one less. */
   | {
       readonly type: "confirm-removals";
-      readonly namespace: string;
+      /** Absent for a ClusterVaultConnection. */
+      readonly namespace?: string;
       readonly name: string;
       readonly right: boolean;
     }
@@ -279,7 +280,7 @@ function annotate(
     kind,
     namespace,
     name,
-  }: { readonly kind: string; readonly namespace: string; readonly name: string },
+  }: { readonly kind: string; readonly namespace?: string | undefined; readonly name: string },
   annotations: Readonly<Record<string, string | null>>,
 ): void {
   server.patch(kinds[kind]!, { namespace, name }, { metadata: { annotations } });
@@ -289,14 +290,15 @@ function confirmRemovals(
   world: World,
   { namespace, name, right }: Extract<Command, { type: "confirm-removals" }>,
 ): void {
-  const { status } = world.server.get(vaultConnectionKind, { namespace, name });
+  const kind = namespace === undefined ? "ClusterVaultConnection" : "VaultConnection";
+  const { status } = world.server.get(kinds[kind]!, { namespace, name });
   const { conditions } = (status ?? {}) as { readonly conditions?: [] };
   const [, held] =
     /confirm-removals=(\d+)/.exec(findCondition(conditions, "RemovalsHeld")?.message ?? "") ?? [];
   if (held === undefined) return;
   if (right) world.onConfirm();
   const annotations = { [CONFIRM_REMOVALS_ANNOTATION]: `${Number(held) - (right ? 0 : 1)}` };
-  annotate(world, { kind: "VaultConnection", namespace, name }, annotations);
+  annotate(world, { kind, namespace, name }, annotations);
 }
 
 function approve(world: World, command: Extract<Command, { type: "approve" }>): void {
@@ -348,7 +350,7 @@ function disturb(world: World, command: Extract<Command, { how: number }>): void
     const versions = {
       "vaultsync.dev/versions": (annotations["vaultsync.dev/versions"] ?? "{}").replace(
         /:\d+/,
-        ":99",
+        `:${EDITED_VERSION}`,
       ),
     };
     const changes: readonly MergePatch[] = [

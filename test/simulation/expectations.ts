@@ -32,9 +32,9 @@ import {
   specOf,
   targetOf,
 } from "./invariants/spec-items.ts";
-import { contentOf, mergedInto } from "./invariants/target-write.ts";
+import { claimedVersions, contentOf, mergedInto } from "./invariants/target-write.ts";
 import { type Resolved, resolve } from "./resolved-items.ts";
-import type { World } from "./world.ts";
+import { EDITED_VERSION, type World } from "./world.ts";
 
 /** The outcome that a resource must reach. */
 export type Expected =
@@ -123,9 +123,17 @@ export function expectedOf(world: World, object: KubeObject, all: readonly KubeO
   if (rivals.length > 0 || resolved.some(({ irregular }) => irregular)) return "anything";
   // A key whose optional source is gone is kept until a user confirms that.
   if (isHeld(connection) && existing && resolved.some(isOptionalGone)) return "anything";
-  if (isDenied) return "anything";
+  if (isDenied || hasEditedVersions(existing)) return "anything";
   return outcome(spec, object, existing, resolved, world);
 }
+
+/**
+ * Reports whether a target still has the versions that a user wrote into it. Of bytes of another
+ * vault nothing else says the version, and the first vault has a lower one when the connection is
+ * back: a user has to accept that.
+ */
+const hasEditedVersions = (existing: KubeObject | undefined): boolean =>
+  Object.values(claimedVersions(existing)).includes(EDITED_VERSION);
 
 const isOptionalGone = ({ item, base64 }: Resolved): boolean =>
   item.absence === "optional" && base64 === undefined;

@@ -1,3 +1,4 @@
+import { coincidenceBugs } from "./coincidence-bugs.ts";
 import { pushBugs } from "./pushes/push-bugs.ts";
 import { topologyBugs } from "./topology-bugs.ts";
 import { versionBugs } from "./version-bugs.ts";
@@ -122,6 +123,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  ...coincidenceBugs,
   ...topologyBugs,
   ...pushBugs,
   ...versionBugs,

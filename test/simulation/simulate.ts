@@ -1,6 +1,7 @@
 import { seededRandom } from "../lab/seeded-random.ts";
 import { withBrokenConnections } from "./broken-connections.ts";
 import { type Command, perform } from "./commands.ts";
+import { withCoincidingChanges } from "./coinciding-changes.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
 import { withIdentities } from "./identities.ts";
 import { randomCommands } from "./random-commands.ts";
@@ -113,7 +114,8 @@ export function commandsOf(seed: number, steps: number): Command[] {
   const connected = hasClusterConnections(seed)
     ? withClusterConnections(commands, seededRandom(-seed))
     : commands;
-  const varied = withRareSequences(withTopology(connected, seed), seed);
+  const rare = withRareSequences(withTopology(connected, seed), seed);
+  const varied = withCoincidingChanges(rare, seed);
   const broken = withBrokenConnections(varied, seed);
   return withReportedUses(withIdentities(broken, seed), seed);
 }

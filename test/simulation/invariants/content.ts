@@ -141,6 +141,19 @@ function isForgotten({ world, namespace, owner, isTampered }: TargetWrite, id: s
 }
 
 /**
+ * Reports whether a rule finds the source of a key by its name: one that is missing keeps the key
+ * that an earlier rule made.
+ */
+const isFound = ({ world, was }: TargetWrite, outputs: readonly Output[], key: string): boolean =>
+  world.vaults
+    .originsIn(was[key] ?? "")
+    .some(({ name }) =>
+      outputs.some(
+        ({ absence, items }) => absence === "found" && items.some(({ source }) => source === name),
+      ),
+    );
+
+/**
  * Checks that a target is created with all keys of a spec, except keys whose source may be removed
  * (I3).
  */
@@ -155,7 +168,10 @@ export function checkComplete(write: TargetWrite): void {
   const problems = history.recent(namespace, owner).map((spec) => {
     const outputs = outputsOf(spec);
     const other = Object.keys(is).find(
-      (key) => !isOthers(key) && !outputs.some((output) => output.key === key),
+      (key) =>
+        !isOthers(key) &&
+        !outputs.some((output) => output.key === key) &&
+        !(was[key] === is[key] && isFound(write, outputs, key)),
     );
     if (other !== undefined) return `has the key ${other}, which the spec lacks`;
     if (before || spec.target?.whenMissing === "Delete") return undefined;

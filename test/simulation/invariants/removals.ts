@@ -12,10 +12,18 @@ import {
   type Spec,
   targetOf,
 } from "./spec-items.ts";
-import { contentOf, ownerOf, type TargetWrite } from "./target-write.ts";
+import { contentOf, isSameSource, ownerOf, type TargetWrite } from "./target-write.ts";
 
 /** Shortest time in which a list does not show that an entry is back, in milliseconds. */
 const UNSEEN_MS = 9_000;
+/** Time after which every list shows that an entry is gone, in milliseconds. */
+const MISSING_MS = 180_000;
+
+/** A spec that the operator may follow, with a spec of its connection. */
+interface Known {
+  readonly spec: Spec;
+  readonly connection: ConnectionSpec;
+}
 
 /**
  * No key that a resource requests is removed, unless its source is gone in the way that its policy
@@ -76,6 +84,7 @@ function checkKeys(
     history.recentConnections(namespace, each).map((connection) => ({ spec: each, connection })),
   );
   const had = Object.values(was).flatMap((base64) => world.vaults.originsIn(base64));
+  checkFoundNames({ ...write, was }, specs, known, had);
   const isAnyGone = (items: (of: Spec) => readonly Item[]): boolean =>
     known.some((each) =>
       items(each.spec).some((item) => isGone(world, kind, item, each.spec, each.connection, had)),
@@ -117,6 +126,62 @@ function checkKeys(
     gone.push(key);
   }
   return gone;
+}
+
+/**
+ * A name that a rule finds, and that is not listed, keeps its bytes whatever key an edited rule makes
+ * of it (I1).
+ */
+function checkFoundNames(
+  { world, name, after, owner, was, is }: TargetWrite,
+  specs: readonly Spec[],
+  known: readonly Known[],
+  had: readonly Origin[],
+): void {
+  const [kind = ""] = owner.split("/");
+  const kept = new Set(Object.values(is).flatMap((base64) => world.vaults.originsIn(base64)));
+  for (const [key, base64] of Object.entries(was)) {
+    const [origin, another] = world.vaults.originsIn(base64);
+    // What several sources made belongs to none of them.
+    if (origin === undefined || another !== undefined || key in is) continue;
+    const isKept = [...kept].some((one) => isSameSource(one, origin));
+    // The operator may still follow a spec that names the key.
+    const itemOf = (spec: Spec): Item | undefined =>
+      (isDerived(spec) ? [] : outputsOf(spec)).find(
+        (one) => (one.absence === "found" || one.key === key) && hasSource(one, [origin.name]),
+      )?.items[0];
+    if (isKept || known.length === 0 || specs.some((spec) => itemOf(spec)?.absence !== "found"))
+      continue;
+    const isLost = known.every(({ spec, connection }) => {
+      const item = itemOf(spec)!;
+      return (
+        isCertainlyMissing(world, kind, item, connection) &&
+        !isGone(world, kind, item, spec, connection, had)
+      );
+    });
+    if (!isLost) continue;
+    const what = after ? `key ${key} was removed` : "the target was removed";
+    throw new Violation(
+      "I1",
+      `${name}: ${what}, although ${origin.name} is missing, and a rule had found it`,
+    );
+  }
+}
+
+/** Reports whether no list of the last minutes had an entry of this name. */
+function isCertainlyMissing(
+  { vaults, clock }: World,
+  kind: string,
+  { source }: Item,
+  { url, email, scope }: ConnectionSpec,
+): boolean {
+  const vault = vaultAt(url);
+  const isListed =
+    kind === "VaultFile"
+      ? vaults.files(vault, email).some(({ filename }) => filename === source)
+      : vaults.list(vault, email).some(({ key_name }) => key_name === source);
+  const unchangedMs = clock.monotonic() - vaults.changedAt(vault, source);
+  return scope === undefined && !isListed && unchangedMs > MISSING_MS;
 }
 
 /** Reports whether an optional key would have the version before the first one: there is none. */

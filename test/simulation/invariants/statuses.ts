@@ -123,6 +123,7 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
     )
       continue;
     if (item?.otherVault === true && isGated(world, after)) continue;
+    if (item !== undefined && isOfNamesake(wanted, one, item)) continue;
     if (item === undefined && itemsOmitted > 0) continue;
     if (item?.version === undefined)
       throw new Violation("I13", `${name} is ready, but reports no version of ${key}`);
@@ -156,6 +157,17 @@ function checkReady(world: World, name: string, status: Status, after: KubeObjec
   const isReported = isRendered && content && !isKept && itemsOmitted === 0;
   for (const { key, items: inputs } of isReported ? outputsOf(spec) : [])
     checkRendered(world, name, content?.[key] ?? "", inputs, items);
+}
+
+/** Reports whether another name, of which a rule makes the same key, has that key. */
+function isOfNamesake(
+  wanted: readonly Item[],
+  { key, source, absence }: Item,
+  item: ItemStatus,
+): boolean {
+  const shown = item.filename ?? item.key;
+  const isWanted = wanted.some((other) => other.key === key && other.source === shown);
+  return absence === "found" && shown !== source && isWanted;
 }
 
 /** Reports whether a gate may keep a resource from newer versions. */
