@@ -1,6 +1,6 @@
 import type { PlantedBug } from "./planted-bugs.ts";
 
-/** Bugs that only changes which coincide make visible. */
+/** Bugs that only changes which coincide, and statuses that others remove, make visible. */
 export const coincidenceBugs: Readonly<Record<string, PlantedBug>> = {
   "a missing name under the key of an edited rule": {
     invariants: ["I1"],
@@ -9,6 +9,16 @@ export const coincidenceBugs: Readonly<Record<string, PlantedBug>> = {
         file: "sync/find-items.ts",
         from: "item: itemOf(find, name, key),",
         to: "item: itemOf(find, name),",
+      },
+    ],
+  },
+  "a removed status that stays removed": {
+    invariants: ["I5", "I9"],
+    changes: [
+      {
+        file: "controllers/outcome/status-writer.ts",
+        from: 'if (isDeepStrictEqual(before["status"], status)) return false;',
+        to: 'if (isDeepStrictEqual(before["status"], status) || isDeepStrictEqual(status, {})) return false;',
       },
     ],
   },

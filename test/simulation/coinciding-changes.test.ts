@@ -2,17 +2,18 @@ import { describe, expect, test } from "vitest";
 import { seededRandom } from "../lab/seeded-random.ts";
 import { coincidingChanges, sequenceNames } from "./coinciding-changes.ts";
 import type { Command } from "./commands.ts";
-import { advance, connection, ENTRY, resource } from "./scenes.ts";
+import { advance, connection, ENTRY, resource, SYNCED } from "./scenes.ts";
 import { commandsOf, EPISODE_STEPS, runEpisode, seedOfEpisode } from "./simulate.ts";
 
 const EPISODES = 100;
 
-test("random episodes confirm removals of a ClusterVaultConnection", () => {
+test("random episodes wipe statuses, and confirm removals of a ClusterVaultConnection", () => {
   const all = Array.from({ length: EPISODES }, (_, index) =>
     commandsOf(seedOfEpisode(1, index), EPISODE_STEPS),
   );
   const count = (isCounted: (command: Command) => boolean): number =>
     all.filter((commands) => commands.some(isCounted)).length;
+  expect(count(({ type }) => type === "wipe-statuses")).toBeGreaterThan(10);
   const isOfCluster = (one: Command): boolean =>
     one.type === "confirm-removals" && one.namespace === undefined;
   expect(count(isOfCluster)).toBeGreaterThan(2);
@@ -58,4 +59,19 @@ describe("a found name is missing when an edit", () => {
     ];
     expect(await runEpisode(1, commands)).toBeUndefined();
   });
+});
+
+test("the statuses are removed while all replicas are down", async () => {
+  const restart = (...between: readonly Command[]): Command[] => [
+    ...[0, 1].map((replica): Command => ({ type: "crash", replica })),
+    ...between,
+    ...[0, 1].map((replica): Command => ({ type: "start", replica })),
+  ];
+  const commands: Command[] = [
+    ...SYNCED,
+    { type: "wipe-statuses", namespace: "one", of: "all" },
+    advance(60_000),
+    ...restart({ type: "wipe-statuses", namespace: "one", of: "all" }),
+  ];
+  expect(await runEpisode(1, commands)).toBeUndefined();
 });

@@ -23,6 +23,7 @@ import { type FreezeCommand, performFreeze } from "./freezes.ts";
 import { changeIdentity, type IdentityCommand } from "./identities.ts";
 import type { ApiFault, VaultFault } from "./networks.ts";
 import type { ValueForm } from "./simulated-values.ts";
+import { type WipeCommand, wipeStatuses } from "./wiped-statuses.ts";
 import { performTopology, type TopologyCommand } from "./topology-commands.ts";
 import { accountOf, CREATOR, EDITED_VERSION, PASSWORD, type World } from "./world.ts";
 
@@ -140,6 +141,7 @@ export type Command =
     }
   | FreezeCommand
   | IdentityCommand
+  | WipeCommand
   | TopologyCommand;
 
 const kinds: Readonly<Record<string, ResourceDescriptor>> = {
@@ -255,6 +257,8 @@ async function act(world: World, command: Command): Promise<void> {
       return;
     case "identity":
       return changeIdentity(world, command);
+    case "wipe-statuses":
+      return wipeStatuses(world, command);
     case "crash":
     case "stop":
     case "start":

@@ -159,6 +159,7 @@ const commandFeatures: Readonly<Record<string, ForCommand>> = {
   "two leaders": command("delete-lease"),
   "wrong clocks": command("skew"),
   "broken connections": command("break-connection"),
+  "removed statuses": command("wipe-statuses"),
   "wrong passwords": command("vault-password", "login-password"),
 };
 

@@ -8,6 +8,7 @@ import { randomCommands } from "./random-commands.ts";
 import { withRareSequences } from "./rare-sequences.ts";
 import { withReportedUses } from "./reported-uses.ts";
 import { withTopology } from "./random-topology.ts";
+import { withWipedStatuses } from "./wiped-statuses.ts";
 import { checkForcedSyncs } from "./forced-sync.ts";
 import { settle } from "./convergence.ts";
 import { checkRestart } from "./restart.ts";
@@ -117,7 +118,8 @@ export function commandsOf(seed: number, steps: number): Command[] {
   const rare = withRareSequences(withTopology(connected, seed), seed);
   const varied = withCoincidingChanges(rare, seed);
   const broken = withBrokenConnections(varied, seed);
-  return withReportedUses(withIdentities(broken, seed), seed);
+  const wiped = withWipedStatuses(withIdentities(broken, seed), seed);
+  return withReportedUses(wiped, seed);
 }
 
 /** Returns the seed of an episode, counted from 0, of a run with `seed`. */

@@ -1,0 +1,60 @@
+import {
+  clusterVaultConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../src/operator/api/kinds.ts";
+import type { ResourceDescriptor } from "../../src/operator/kube/resource.ts";
+import { seededRandom } from "../lab/seeded-random.ts";
+import { NAMESPACES } from "./cast.ts";
+import type { Command } from "./commands.ts";
+import type { World } from "./world.ts";
+
+/** Whose statuses another party removes together. */
+export const wipedKinds = ["resources", "connections", "all"] as const;
+
+/**
+ * Another party removes statuses of a namespace, of connections also for the cluster: a GitOps tool
+ * that applies whole objects, or a backup that was restored without statuses.
+ */
+export interface WipeCommand {
+  readonly type: "wipe-statuses";
+  readonly namespace: string;
+  readonly of: (typeof wipedKinds)[number];
+}
+
+/** Shares of the episodes with removed statuses, and of the commands that a removal follows. */
+const SHARES = { episodes: 0.3, commands: 0.03 };
+/** Share of the removals that a restart of all replicas follows. */
+const RESTARTS = 0.4;
+
+const descriptors: Readonly<Record<WipeCommand["of"], readonly ResourceDescriptor[]>> = {
+  resources: [vaultSecretKind, vaultFileKind],
+  connections: [vaultConnectionKind, clusterVaultConnectionKind],
+  all: [vaultSecretKind, vaultFileKind, vaultConnectionKind, clusterVaultConnectionKind],
+};
+
+/** Removes the statuses. */
+export function wipeStatuses({ server }: World, { namespace, of }: WipeCommand): void {
+  for (const kind of descriptors[of])
+    for (const { metadata } of server.all(kind))
+      if ((metadata.namespace ?? namespace) === namespace) server.replaceStatus(kind, metadata, {});
+}
+
+/**
+ * Returns the commands with statuses that are removed, in some episodes: the commands of all others
+ * are unchanged.
+ */
+export function withWipedStatuses(commands: readonly Command[], seed: number): Command[] {
+  const random = seededRandom(seed ^ 0x57a7);
+  if (random() >= SHARES.episodes) return [...commands];
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
+  const wiped = (): Command[] => [
+    ...(random() < RESTARTS ? [0, 1] : []).map((replica): Command => ({ type: "crash", replica })),
+    { type: "wipe-statuses", namespace: pick(NAMESPACES), of: pick(wipedKinds) },
+    ...[0, 1].map((replica): Command => ({ type: "start", replica })),
+  ];
+  return commands
+    .flatMap((command) => (random() < SHARES.commands ? [command, ...wiped()] : [command]))
+    .slice(0, commands.length);
+}
