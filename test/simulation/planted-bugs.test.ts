@@ -31,7 +31,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "secrets of a stranger": 48,
   "an absence of a name instead of an entry": 1,
   "an edited policy without the blast limit": 25,
-  "a hold that no status shows": 3,
+  "a hold that no status shows": 48,
   "a rule that ignores metadata": 6,
   "a found name without a key that stops all names": 29,
   "a changed template without a write": 41,
