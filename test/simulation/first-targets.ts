@@ -2,6 +2,7 @@ import { findCondition } from "../../src/operator/api/conditions.ts";
 import { clusterVaultConnectionKind, vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 import { isReason, isStalled } from "../../src/operator/api/reasons.ts";
 import type { KubeObject } from "../../src/operator/kube/resource.ts";
+import { belongsTo, targetObject } from "./expectations.ts";
 import { Violation, type World } from "./world.ts";
 
 interface Status {
@@ -20,13 +21,17 @@ export function awaitsFirstTarget(object: KubeObject): boolean {
   return isReason(ready.reason) && !isStalled(ready.reason);
 }
 
-/** Returns the resources that wait like this and are not Stalled yet. */
-export const waiting = ({ resources }: World): readonly KubeObject[] =>
-  resources.filter(
-    (object) =>
-      awaitsFirstTarget(object) &&
-      findCondition(statusOf(object).conditions, "Stalled") === undefined,
-  );
+/**
+ * Returns the resources that wait like this and are not Stalled yet. A status that another party
+ * removed says nothing of a target that is there.
+ */
+export const waiting = (world: World): readonly KubeObject[] =>
+  world.resources.filter((object) => {
+    if (!awaitsFirstTarget(object)) return false;
+    const target = targetObject(world, object);
+    const hasTarget = target !== undefined && belongsTo(object, target);
+    return !hasTarget && findCondition(statusOf(object).conditions, "Stalled") === undefined;
+  });
 
 /** Returns the connections that wait for their credentials and are not Stalled yet. */
 export const lackingCredentials = ({ server }: World): readonly KubeObject[] =>

@@ -35,7 +35,8 @@ const descriptors: Readonly<Record<WipeCommand["of"], readonly ResourceDescripto
 };
 
 /** Removes the statuses. */
-export function wipeStatuses({ server }: World, { namespace, of }: WipeCommand): void {
+export function wipeStatuses({ server, onWipe }: World, { namespace, of }: WipeCommand): void {
+  onWipe(namespace);
   for (const kind of descriptors[of])
     for (const { metadata } of server.all(kind))
       if ((metadata.namespace ?? namespace) === namespace) server.replaceStatus(kind, metadata, {});

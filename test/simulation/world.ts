@@ -100,6 +100,8 @@ export class World {
   onSend: (request: SentRequest) => void = () => undefined;
   /** Called before secrets with a prefix disappear from a vault. */
   onVanish: (vanished: Vanished) => void = () => undefined;
+  /** Called when another party removes statuses of a namespace. */
+  onWipe: (namespace: string) => void = () => undefined;
   /** Called when a user confirms removals. */
   onConfirm: () => void = () => undefined;
   /**

@@ -32,6 +32,9 @@ interface Loss {
   readonly targets: number;
 }
 
+const targetOf = ({ kind, metadata: { namespace, name } }: KubeObject): string =>
+  `${kind} ${namespace}/${name}`;
+
 const isMany = (some: Iterable<string>, all: number): boolean => {
   const { size } = new Set(some);
   return size >= MIN_HELD && size > MAX_SHARE * all;
@@ -77,7 +80,23 @@ export class BlastLimit {
   constructor(world: World) {
     this.#world = world;
     world.onVanish = (command) => this.#vanish(command);
+    world.onWipe = (namespace) => this.#wipe(namespace);
     world.onConfirm = () => void (this.#losses = []);
+  }
+
+  /**
+   * Without the statuses nothing says that a name was held which no spec requests now: only what is
+   * requested counts again.
+   */
+  #wipe(namespace: string): void {
+    const requested = new Set(
+      this.#world.resources.flatMap((resource) =>
+        itemsOf(resource["spec"] as Spec).map(({ source }) => `${targetOf(resource)} ${source}`),
+      ),
+    );
+    const isKnown = ({ name, target }: Loss["lost"][number]): boolean =>
+      !target.includes(` ${namespace}/`) || requested.has(`${target} ${name}`);
+    this.#losses = this.#losses.map((loss) => ({ ...loss, lost: loss.lost.filter(isKnown) }));
   }
 
   /**
@@ -173,7 +192,7 @@ export class BlastLimit {
         name: origin.name,
         owner: origin.owner,
         connection,
-        target: `${resource.kind} ${namespace}/${name}`,
+        target: targetOf(resource),
       }));
     });
     return { vault, at: clock.monotonic(), lost, names: all.size, targets: followed.length };
