@@ -7,6 +7,27 @@ import { commandsOf, EPISODE_STEPS, runEpisode, seedOfEpisode } from "./simulate
 
 const EPISODES = 100;
 
+const isOfCluster = (one: Command): boolean =>
+  one.type === "confirm-removals" && one.namespace === undefined;
+const write = (name: string): Command => ({ type: "write-secret", ...ENTRY, name });
+const rule = (rewrite?: object, target: object = {}): Command =>
+  resource("delta", {
+    data: undefined,
+    dataFrom: [
+      {
+        find: { name: { regexp: "^r[1-3]$" } },
+        ...(rewrite && { rewrite: [{ regexp: rewrite }] }),
+      },
+    ],
+    target,
+  });
+
+const restart = (...between: readonly Command[]): Command[] => [
+  ...[0, 1].map((replica): Command => ({ type: "crash", replica })),
+  ...between,
+  ...[0, 1].map((replica): Command => ({ type: "start", replica })),
+];
+
 test("random episodes wipe statuses, and confirm removals of a ClusterVaultConnection", () => {
   const all = Array.from({ length: EPISODES }, (_, index) =>
     commandsOf(seedOfEpisode(1, index), EPISODE_STEPS),
@@ -14,8 +35,6 @@ test("random episodes wipe statuses, and confirm removals of a ClusterVaultConne
   const count = (isCounted: (command: Command) => boolean): number =>
     all.filter((commands) => commands.some(isCounted)).length;
   expect(count(({ type }) => type === "wipe-statuses")).toBeGreaterThan(10);
-  const isOfCluster = (one: Command): boolean =>
-    one.type === "confirm-removals" && one.namespace === undefined;
   expect(count(isOfCluster)).toBeGreaterThan(2);
 });
 
@@ -27,18 +46,6 @@ test.for(sequenceNames)("the operator converges after changes that coincide: %s"
 });
 
 describe("a found name is missing when an edit", () => {
-  const write = (name: string): Command => ({ type: "write-secret", ...ENTRY, name });
-  const rule = (rewrite?: object, target: object = {}): Command =>
-    resource("delta", {
-      data: undefined,
-      dataFrom: [
-        {
-          find: { name: { regexp: "^r[1-3]$" } },
-          ...(rewrite && { rewrite: [{ regexp: rewrite }] }),
-        },
-      ],
-      target,
-    });
   // The key left the target with its bytes, or the former target did.
   test.each([
     ["makes another key of it", rule({ source: "^r", target: "x" })],
@@ -62,11 +69,6 @@ describe("a found name is missing when an edit", () => {
 });
 
 test("the statuses are removed while all replicas are down", async () => {
-  const restart = (...between: readonly Command[]): Command[] => [
-    ...[0, 1].map((replica): Command => ({ type: "crash", replica })),
-    ...between,
-    ...[0, 1].map((replica): Command => ({ type: "start", replica })),
-  ];
   const commands: Command[] = [
     ...SYNCED,
     { type: "wipe-statuses", namespace: "one", of: "all" },
