@@ -11,7 +11,7 @@ import type { Command } from "./commands.ts";
 import type { World } from "./world.ts";
 
 /** Whose statuses another party removes together. */
-export const wipedKinds = ["resources", "connections", "all"] as const;
+const wipedKinds = ["resources", "connections", "all"] as const;
 
 /**
  * Another party removes statuses of a namespace, of connections also for the cluster: a GitOps tool
