@@ -3,6 +3,7 @@ import { HOLD_ANNOTATION } from "../../src/operator/api/names.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 import type { Command } from "./commands.ts";
 import { CHANGE_NAMES, MANY_NAMES } from "./invariants/spec-items.ts";
+import { restartOf, withSequence } from "./sequences.ts";
 import { accountOf, CLUSTER_ACCOUNT, NAMESPACES, urlOf, VAULTS } from "./world.ts";
 
 /** Share of the episodes with one of these sequences. */
@@ -13,10 +14,7 @@ const RESOURCE = "delta";
 const FOUND = CHANGE_NAMES.slice(0, 3);
 const FIND = { name: { regexp: "^r[1-3]$" } };
 
-const RESTART = [0, 1].flatMap((replica): Command[] => [
-  { type: "crash", replica },
-  { type: "start", replica },
-]);
+const RESTART = restartOf(0, 1);
 
 /** Replacements that make keys of the names: distinct ones, or one of two names. */
 const REWRITES = {
@@ -333,6 +331,5 @@ export function withCoincidingChanges(commands: readonly Command[], seed: number
   if (random() >= SHARE) return [...commands];
   const name = sequenceNames[Math.floor(random() * sequenceNames.length)]!;
   const sequence = coincidingChanges(name, random);
-  const at = Math.floor((random() * commands.length) / 2);
-  return commands.toSpliced(at, 0, ...sequence).slice(0, commands.length);
+  return withSequence(commands, sequence, random);
 }

@@ -6,6 +6,7 @@ import { OTHER_TYPE, randomFlags } from "./random-flags.ts";
 import { MERGED, moveToOtherShard } from "./shard-moves.ts";
 import { AUTO_WORKLOAD, WORKLOAD, workloadChanges } from "./workloads.ts";
 import { tokenSecretOf } from "./stored-tokens.ts";
+import { restartOf } from "./sequences.ts";
 import { NAMESPACES, SYSTEM_NAMESPACE, VAULTS, vaultAt } from "./world.ts";
 
 /**
@@ -199,11 +200,8 @@ class TopologyMaker {
 
   /** Replicas start while a namespace is denied. */
   #deniedStart(namespace: string): Command[] {
-    const replicas = [0, 1, 2].flatMap((replica): Command[] => [
-      { type: "crash", replica },
-      { type: "start", replica },
-    ]);
-    return [{ type: "rights", namespace, granted: false }, ...replicas, { type: "settle" }];
+    const restart = restartOf(0, 1, 2);
+    return [{ type: "rights", namespace, granted: false }, ...restart, { type: "settle" }];
   }
 
   #list(): Command {

@@ -2,6 +2,7 @@ import type { Random } from "../../src/lib/random.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 import type { Command } from "./commands.ts";
 import { CHANGE_NAMES, MANY_NAMES } from "./invariants/spec-items.ts";
+import { restartOf, withSequence } from "./sequences.ts";
 import { accountOf, NAMESPACES, urlOf, VAULTS } from "./world.ts";
 
 /** Share of the episodes with one of these sequences. */
@@ -9,10 +10,7 @@ const SHARE = 0.35;
 /** Rounds of a race, few of which are close. */
 const RACES = 8;
 
-const RESTART = [0, 1].flatMap((replica): Command[] => [
-  { type: "crash", replica },
-  { type: "start", replica },
-]);
+const RESTART = restartOf(0, 1);
 /** A secret of both vaults, and one that only the former vault has. */
 const STEADY = CHANGE_NAMES[0];
 const EXPIRING = CHANGE_NAMES[5];
@@ -26,9 +24,7 @@ export function withRareSequences(commands: readonly Command[], seed: number): C
   if (random() >= SHARE) return [...commands];
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const sequence = pick([otherConnection, overtaken, keptLoss])(random, pick);
-  return commands
-    .toSpliced(Math.floor((random() * commands.length) / 2), 0, ...sequence)
-    .slice(0, commands.length);
+  return withSequence(commands, sequence, random);
 }
 
 type Pick = <T>(values: readonly T[]) => T;

@@ -67,8 +67,7 @@ export class ControlPlane {
       KUBECACHEDIR: join(this.directory, "kubectl-cache"),
     };
     const scope = options.namespace === undefined ? [] : ["--namespace", options.namespace];
-    const { input = "" } = options;
-    return runToEnd(this.kubectlPath, [...scope, ...args], { env, input });
+    return runToEnd(this.kubectlPath, [...scope, ...args], { env, input: options.input ?? "" });
   }
 
   /** Returns the output of kubectl. @throws Error with what it reports when it fails */
