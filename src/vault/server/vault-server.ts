@@ -135,7 +135,6 @@ export async function startVaultServer(
   // Normalized like the `origin` header of browsers: lower case, without the default port.
   appUrl ||= new URL(url).origin;
   started.use(context.mailer).start();
-  opened.forwarder?.start();
   serving = context;
   const { mailDirectory } = opened;
   logger.info(
@@ -146,6 +145,8 @@ export async function startVaultServer(
     logger.warn({ mailDir: mailDirectory }, "no SMTP server: emails are only written to files");
   await reportNoAccounts(context, url);
   const running = started.move();
+  // The last step: its caller prints the line that reports readiness first, in the same turn.
+  opened.forwarder?.start();
   return {
     url,
     metricsUrl,

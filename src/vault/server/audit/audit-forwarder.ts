@@ -59,7 +59,7 @@ export class AuditForwarder implements AsyncDisposable {
     this.#queueBytes = options.queueBytes ?? QUEUE_BYTES;
   }
 
-  /** Begins to send; lines before that wait. */
+  /** Begins to send in the next turn of the event loop; lines before that wait. */
   start(): void {
     // Not in this turn: with stdout, the caller prints the line that reports readiness first.
     void yieldToEventLoop().then(() => {
