@@ -1,5 +1,4 @@
 import type { Vanished } from "./simulated-vaults.ts";
-import { findCondition } from "../../src/operator/api/conditions.ts";
 import { APPROVE_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { MergePatch } from "../../src/operator/kube/client/kube-api.ts";
 import {
@@ -25,6 +24,7 @@ import type { ApiFault, VaultFault } from "./networks.ts";
 import type { ValueForm } from "./simulated-values.ts";
 import { type WipeCommand, wipeStatuses } from "./wiped-statuses.ts";
 import { performTopology, type TopologyCommand } from "./topology-commands.ts";
+import { heldRemovals } from "./invariants/confirmations.ts";
 import { accountOf, CREATOR, EDITED_VERSION, PASSWORD, type World } from "./world.ts";
 
 /** One step of a simulation, as data: it can be written to a file, repeated and omitted. */
@@ -159,8 +159,10 @@ const CALM = new Set<Command["type"]>(["advance", "write-secret", "upload-file"]
 /** Carries out a command other than `settle`. What the API server rejects has no effect. */
 export async function perform(world: World, command: Command): Promise<void> {
   if (!CALM.has(command.type)) world.quietSince = Infinity;
+  if (command.type !== "advance") world.confirmations.disturbed();
   try {
     await act(world, command);
+    if (command.type === "advance" && !world.hasFaults) world.confirmations.check(command.ms);
     checkExpiries(world);
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
@@ -295,13 +297,14 @@ function confirmRemovals(
   { namespace, name, right }: Extract<Command, { type: "confirm-removals" }>,
 ): void {
   const kind = namespace === undefined ? "ClusterVaultConnection" : "VaultConnection";
-  const { status } = world.server.get(kinds[kind]!, { namespace, name });
-  const { conditions } = (status ?? {}) as { readonly conditions?: [] };
-  const [, held] =
-    /confirm-removals=(\d+)/.exec(findCondition(conditions, "RemovalsHeld")?.message ?? "") ?? [];
+  const find = (): KubeObject | undefined => world.server.find(kinds[kind]!, { namespace, name });
+  const held = heldRemovals(find());
   if (held === undefined) return;
-  if (right) world.onConfirm();
   const annotations = { [CONFIRM_REMOVALS_ANNOTATION]: `${Number(held) - (right ? 0 : 1)}` };
+  if (right) {
+    world.onConfirm();
+    world.confirmations.confirmed(find, held);
+  }
   annotate(world, { kind, namespace, name }, annotations);
 }
 

@@ -32,6 +32,7 @@ import {
   SYSTEM_NAMESPACE,
   VAULTS,
 } from "./cast.ts";
+import { Confirmations } from "./invariants/confirmations.ts";
 import { Violation } from "./violation.ts";
 
 export {
@@ -102,6 +103,7 @@ export class World {
   onVanish: (vanished: Vanished) => void = () => undefined;
   /** Called when another party removes statuses of a namespace. */
   onWipe: (namespace: string) => void = () => undefined;
+  readonly confirmations = new Confirmations();
   /** Called when a user confirms removals. */
   onConfirm: () => void = () => undefined;
   /**
@@ -253,6 +255,11 @@ export class World {
 
   get hasSilentWatches(): boolean {
     return this.clock.monotonic() - this.#silencedAt < SILENCE_MS;
+  }
+
+  get hasFaults(): boolean {
+    const { api, vault, watchLagMs } = this.faults;
+    return api.size + vault.size > 0 || watchLagMs > 0 || this.hasSilentWatches;
   }
 
   endFaults(): void {

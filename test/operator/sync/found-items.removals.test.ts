@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { vaultConnectionKind } from "../../../src/operator/api/kinds.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 
 const prod = { environment_type: "prod" };
@@ -84,4 +85,27 @@ describe("a found secret that lost its metadata", () => {
     expect(Object.keys(scene.target()?.data ?? {})).toEqual(["a", ...others, "f"]);
     expect(scene.connectionCondition("RemovalsHeld")?.message).toContain("confirm-removals=5");
   });
+});
+
+// The names counted as new ones of the rule, and the status still said that no user had confirmed
+// them: the hold began again.
+test("found secrets that are held leave when a user has confirmed that", async () => {
+  const names = ["a", "b", "c", "d", "e", "f"];
+  const records = names.map((name) => ({ name }));
+  const target = { whenMissing: "Delete" };
+  const dataFrom = [{ find: { name: { regexp: "^.$" } } }];
+  await using scene = await SimulatedWorld.following(
+    records,
+    {},
+    { data: undefined, target, dataFrom },
+  );
+  scene.vault().lists(...records.slice(0, 1));
+  await scene.settle(60_000);
+  expect(scene.connectionCondition("RemovalsHeld")?.message).toContain("confirm-removals=5");
+  const annotations = { "vaultsync.dev/confirm-removals": "5" };
+  const connection = { namespace: "shop", name: "vault" };
+  scene.server.patch(vaultConnectionKind, connection, { metadata: { annotations } });
+  await scene.settle(300_000);
+  expect(scene.outcome()).toBe("a=vault a@1, Synced");
+  expect(scene.connectionCondition("RemovalsHeld")?.status).not.toBe("True");
 });

@@ -38,6 +38,19 @@ const namesOf = ({
   ...sources.map((source) => ["source", sourceKey(connection, kind, source)] as const),
 ];
 
+/** Returns the names that a resource refers to now, and did not before: also not by a pattern. */
+export function joinedNames(before: References | undefined, now: References): string[] {
+  const sources = before?.connection === now.connection ? before.sources : [];
+  const known = new Set(sources);
+  const patterns = sources.filter(isPattern);
+  return now.sources.filter(
+    (source) =>
+      !isPattern(source) &&
+      !known.has(source) &&
+      !patterns.some((pattern) => matchesPattern(pattern, source)),
+  );
+}
+
 /**
  * Finds the resources that a change concerns: by connection, by the name of a source, and by
  * target. Keys are queue keys.

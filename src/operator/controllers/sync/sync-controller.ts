@@ -30,7 +30,7 @@ import { MAX_WAIT_MS } from "../outcome/outcome.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
 import { ownerKeys } from "./target-metadata.ts";
 import type { Propagations } from "./propagations.ts";
-import { ReferenceIndex, type References } from "./reference-index.ts";
+import { joinedNames, ReferenceIndex, type References } from "./reference-index.ts";
 import { removalFactsOf } from "./removal-facts.ts";
 import { resourceReader } from "./shown-resource.ts";
 import { changedSinceSync, isObserved, type ListedVersions } from "./start-order.ts";
@@ -350,10 +350,8 @@ export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries">
     if (before !== undefined && before.connection !== now?.connection)
       onReferencesChange(before.connection);
     if (now === undefined) return;
-    const known = new Set(before?.connection === now.connection ? before.sources : []);
-    const names = now.sources.filter((source) => !known.has(source) && !isPattern(source));
     const kind = this.#options.kinds[now.kind].source.entries;
-    onReferencesChange(now.connection, { kind, names });
+    onReferencesChange(now.connection, { kind, names: joinedNames(before, now) });
   }
 }
 
