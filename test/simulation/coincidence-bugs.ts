@@ -22,4 +22,24 @@ export const coincidenceBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a found name that joins its own rule": {
+    invariants: ["I27"],
+    changes: [
+      {
+        file: "controllers/sync/reference-index.ts",
+        from: "!patterns.some((pattern) => matchesPattern(pattern, source)),",
+        to: "true,",
+      },
+    ],
+  },
+  "a key that leaves a missing name for another": {
+    invariants: ["I1"],
+    changes: [
+      {
+        file: "sync/find-items.ts",
+        from: "if (having?.isListed === false) return having;",
+        to: "",
+      },
+    ],
+  },
 };

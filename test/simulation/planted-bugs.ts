@@ -291,8 +291,8 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "sync/find-items.ts",
-        from: "return tooMany([...found.values()]) ??",
-        to: 'const [no] = unusable; return (no && notReady("InvalidKey", no.why)) ?? tooMany([...found.values()]) ??',
+        from: "return tooMany(used) ??",
+        to: 'const [no] = unusable; return (no && notReady("InvalidKey", no.why)) ?? tooMany(used) ??',
       },
     ],
   },

@@ -17,12 +17,14 @@ const CLAIM_BYTES = 100;
 /** The items of a resource, the rules that find none, and the found items that cannot be used. */
 export interface FoundItems {
   readonly items: readonly SyncItem[];
+  /** The item that gets the key of one whose name is gone, when the removal of that key is due. */
+  readonly successors: ReadonlyMap<SyncItem, SyncItem>;
   readonly unmatched: readonly Find[];
   readonly unusable: readonly UnusableItem[];
 }
 
 /** A found item without a key, and the reason. */
-export interface UnusableItem {
+interface UnusableItem {
   readonly item: SyncItem;
   readonly why: string;
 }
@@ -135,19 +137,21 @@ interface Names {
 }
 
 /**
- * Returns which of several names has the key that they all make; `undefined`: none. An own entry
- * comes before received ones. A received entry never takes a key from a name that has it, even if
- * that name is gone.
+ * Returns which of several names has the key that they all make; `undefined`: none. A name that is
+ * gone keeps the key that serves its value: the list may be incomplete. Otherwise, an own entry
+ * comes before received ones, and a received entry never takes a key from a name that has it.
  */
 function holderOf(
   claimants: readonly Claimant[],
   served: string | undefined,
 ): Claimant | undefined {
+  const having = claimants.find(({ name }) => name === served);
+  if (having?.isListed === false) return having;
   const own = claimants.filter((one) => one.own);
   if (own.length === 1) return own[0];
   const listed = claimants.filter(({ isListed }) => isListed);
   const only = listed.length > 1 ? undefined : (listed[0] ?? claimants[0]);
-  return claimants.find(({ name }) => name === served) ?? only;
+  return having ?? only;
 }
 
 const quoted = (name: string): string => JSON.stringify(name);
@@ -214,15 +218,20 @@ export function findItems(
     claimants.filter((one) => !isUsable(one)),
     (key) => found.get(key)?.source,
   );
+  const successors = new Map<SyncItem, SyncItem>();
   for (const [key, all] of Map.groupBy(claimants.filter(isUsable), ({ item }) => item.id)) {
     // Two rules may find the same name.
     const group = all.filter(({ name }, at) => all.findIndex((one) => one.name === name) === at);
     const holder = holderOf(group, names.served(key));
     if (holder !== undefined) found.set(key, holder.item);
-    const others = group.filter((one) => one !== holder);
+    const listed = group.filter((one) => one.isListed && one !== holder);
+    const next = holder?.isListed === false ? holderOf(listed, undefined) : undefined;
+    if (holder !== undefined && next !== undefined) successors.set(holder.item, next.item);
+    const others = listed.filter((one) => one !== next);
     unusable.push(...withoutKey(others, () => holder?.name));
   }
-  return tooMany([...found.values()]) ?? { items: [...found.values()], unmatched, unusable };
+  const used = [...found.values()];
+  return tooMany(used) ?? { items: used, successors, unmatched, unusable };
 }
 
 /** Returns the condition for more items than the annotations of a target can name. */

@@ -154,6 +154,18 @@ function explainMissing(
   return `${isnt}: check ${name}, its shares and the scope of the connection; ${keptText(absent)}`;
 }
 
+/** Says when another name gets the key of one that is gone. */
+function explainSuccessor({
+  item: { id },
+  deletion,
+  successor,
+}: Extract<Problem, { successor?: unknown }>): string {
+  if (successor === undefined) return "";
+  return deletion === undefined
+    ? `; ${successor} does not get its key ${id}: set rewrite`
+    : `; then ${successor} gets its key ${id}`;
+}
+
 function explainVersion({
   item,
   version,
@@ -200,9 +212,9 @@ function explain(problem: Problem, absent: string | undefined): string {
       return `${problem.item.id} finds no entry in the vault's list: ${check}; ${keptText(absent)}`;
     }
     case "missing":
-      return `${source} ${explainMissing(problem, absent)}`;
+      return `${source} ${explainMissing(problem, absent)}${explainSuccessor(problem)}`;
     case "removed":
-      return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})${leftover(problem, absent)}`;
+      return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})${leftover(problem, absent)}${explainSuccessor(problem)}`;
   }
 }
 

@@ -142,6 +142,8 @@ export type Resolution =
       readonly isOverdue?: boolean;
       /** The target has nothing of it. */
       readonly isAbsent?: boolean;
+      /** The listed name that gets its key when that is removed. */
+      readonly successor?: string | undefined;
     }
   | {
       readonly state: "missing";
@@ -169,6 +171,8 @@ export type Resolution =
       readonly isOfOtherVault?: boolean | undefined;
       /** Only a former target has its bytes, whose deletion is awaited. */
       readonly isInFormer?: boolean | undefined;
+      /** As for `removed`. */
+      readonly successor?: string | undefined;
       /** There is no previous version: the key leaves when the one of the latest version follows. */
       readonly isBelowFirst?: true;
     }

@@ -177,20 +177,6 @@ describe("a match that disappears", () => {
     expect(messageOf(scene)).toContain("too many names disappeared together");
   });
 
-  test("leaves its key to another secret that rewrite gives the same one", async () => {
-    await using scene = await finding(named("shop-a", "shop-b"), {
-      dataFrom: [
-        {
-          find: { name: { regexp: "^shop-?" } },
-          rewrite: [{ regexp: { source: "^shop-?", target: "" } }],
-        },
-      ],
-    });
-    scene.vault().lists(...named("shopa", "shop-b"));
-    await scene.settle();
-    expect(scene.outcome()).toBe("a=vault shopa@1 b=vault shop-b@1, Synced");
-  });
-
   test("is still known when a tool drops the annotations of the target", async () => {
     await using scene = await finding(named("shop-a", "shop-b"));
     scene.vault().lists(...named("shop-a"));

@@ -140,9 +140,9 @@ describe("several names of one key", () => {
   test("of received secrets never replace one that is gone", async () => {
     await using scene = await finding(named("shop-one", "shop-two"), SUFFIX);
     expect(await list(scene, ...from(DBA, "a-one"), ...named("shop-two"))).toBe(
-      "one=vault shop-one@1 two=vault shop-two@1, InvalidKey",
+      "one=vault shop-one@1 two=vault shop-two@1, SourceMissing",
     );
-    expect(message(scene)).toContain('but the key one is that of "shop-one"');
+    expect(message(scene)).toContain("a-one does not get its key one");
   });
 });
 

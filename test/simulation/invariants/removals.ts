@@ -130,7 +130,7 @@ function checkKeys(
 
 /**
  * A name that a rule finds, and that is not listed, keeps its bytes whatever key an edited rule makes
- * of it (I1).
+ * of it, and whichever name makes the same one (I1).
  */
 function checkFoundNames(
   { world, name, after, owner, was, is }: TargetWrite,
@@ -143,7 +143,11 @@ function checkFoundNames(
   for (const [key, base64] of Object.entries(was)) {
     const [origin, another] = world.vaults.originsIn(base64);
     // What several sources made belongs to none of them.
-    if (origin === undefined || another !== undefined || key in is) continue;
+    if (origin === undefined || another !== undefined) continue;
+    const others = world.vaults.originsIn(is[key] ?? "");
+    // An edit may give the key to a source that it names, and the vault the name to another owner.
+    const isGiven = specs.some((spec) => namesKey(spec, key)) || others.length === 0;
+    if (key in is && (isGiven || others.some((one) => one.name === origin.name))) continue;
     const isKept = [...kept].some((one) => isSameSource(one, origin));
     // The operator may still follow a spec that names the key.
     const itemOf = (spec: Spec): Item | undefined =>
@@ -155,12 +159,13 @@ function checkFoundNames(
     const isLost = known.every(({ spec, connection }) => {
       const item = itemOf(spec)!;
       return (
-        isCertainlyMissing(world, kind, item, connection) &&
+        isCertainlyMissing(world, kind, item, connection, key in is ? 0 : MISSING_MS) &&
         !isGone(world, kind, item, spec, connection, had)
       );
     });
     if (!isLost) continue;
-    const what = after ? `key ${key} was removed` : "the target was removed";
+    const change = key in is ? "got other bytes" : "was removed";
+    const what = after ? `key ${key} ${change}` : "the target was removed";
     throw new Violation(
       "I1",
       `${name}: ${what}, although ${origin.name} is missing, and a rule had found it`,
@@ -168,12 +173,17 @@ function checkFoundNames(
   }
 }
 
-/** Reports whether no list of the last minutes had an entry of this name. */
+/** Reports whether a spec, and not one of its rules, names a key. */
+const namesKey = (spec: Spec, key: string): boolean =>
+  outputsOf(spec).some((one) => one.key === key && one.absence !== "found");
+
+/** Reports whether there has been no entry of this name for this time in ms. */
 function isCertainlyMissing(
   { vaults, clock }: World,
   kind: string,
   { source }: Item,
   { url, email, scope }: ConnectionSpec,
+  forMs: number,
 ): boolean {
   const vault = vaultAt(url);
   const isListed =
@@ -181,7 +191,7 @@ function isCertainlyMissing(
       ? vaults.files(vault, email).some(({ filename }) => filename === source)
       : vaults.list(vault, email).some(({ key_name }) => key_name === source);
   const unchangedMs = clock.monotonic() - vaults.changedAt(vault, source);
-  return scope === undefined && !isListed && unchangedMs > MISSING_MS;
+  return scope === undefined && !isListed && unchangedMs > forMs;
 }
 
 /** Reports whether an optional key would have the version before the first one: there is none. */

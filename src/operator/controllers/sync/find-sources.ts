@@ -70,7 +70,8 @@ export function findSources(
   formers: () => readonly FormerTarget[],
 ): Observed | ReadyCondition {
   const { source, resource, before, access, grant, snapshot } = input;
-  if (resource.finds.length === 0) return { ...input, state, formers, unmatched: [], unusable: [] };
+  if (resource.finds.length === 0)
+    return { ...input, state, formers, unmatched: [], unusable: [], successors: new Map() };
   const isLost = lostClaims(input, state);
   const claims = claimsOf(state, formers);
   // Not because a stranger shares the name.
@@ -85,15 +86,17 @@ export function findSources(
       // A status is all that is known if the annotations of the target are lost.
       ...(isLost ? reportedKeys(before, find) : []),
     ],
-    served: (key) =>
-      state.state === "owned" && !hasNoClaims(input, state)
-        ? foundName(state.synced.get(key))
-        : reportedName(before, key),
+    served: (key) => {
+      if (state.state === "owned" && !hasNoClaims(input, state))
+        return foundName(state.synced.get(key));
+      const claim = claims.map((one) => one.get(key)).find((one) => one !== undefined);
+      return foundName(claim) ?? reportedName(before, key);
+    },
   });
   if ("reason" in found) return found;
-  const expanded = { ...resource, items: found.items };
+  const { items, ...others } = found;
+  const expanded = { ...resource, items };
   const verdict = checkAccess(expanded, source.entries, grant);
   if (typeof verdict === "object") return verdict;
-  const { unmatched, unusable } = found;
-  return { ...input, state, formers, resource: expanded, unmatched, unusable };
+  return { ...input, ...others, state, formers, resource: expanded };
 }

@@ -1,4 +1,5 @@
 import { findCondition } from "../../api/conditions.ts";
+import { isDropped } from "../../sync/decide.ts";
 import { versionsDigest } from "../../sync/gate.ts";
 import type { Remembered, Resolution } from "../../sync/resolution.ts";
 import { isSameSource, resolveItem } from "../../sync/resolve.ts";
@@ -23,18 +24,24 @@ import type { EntryFilter } from "./source-kind.ts";
 import type { Observed } from "./stages.ts";
 import { unconfirmedItems } from "./unconfirmed-items.ts";
 
+/** An item, and what is known of its bytes. */
+interface Known {
+  readonly item: SyncItem;
+  readonly remembered: Remembered;
+}
+
 /**
  * Returns the entry and version of the vault that each item refers to, given what this target has
  * and what was listed before.
  */
 export function resolveItems(input: Observed): Resolution[] {
-  const { source, resource, access, snapshot, now, unmatched, unusable } = input;
+  const { source, resource, access, snapshot, now, successors } = input;
   const deadlines = new Map<string, number>(JSON.parse(input.deadlines?.ofItems ?? "[]"));
-  const known = resource.items.map((item) => ({
+  const knownOf = (item: SyncItem): Known => ({
     item,
-    candidates: source.candidates(snapshot, item, access, resource),
     remembered: rememberedOf(input, deadlines, item),
-  }));
+  });
+  const known = resource.items.map(knownOf);
   const keptOf = (item: SyncItem): KeptBytes => {
     const remembered = known.find((one) => one.item === item)?.remembered;
     if (remembered?.synced === undefined) return "none";
@@ -42,11 +49,20 @@ export function resolveItems(input: Observed): Resolution[] {
   };
   // The bytes of any item may begin a hold of all.
   const held = access.removals.held > 0;
+  const resolveOne = ({ item, remembered }: Known, gate: Partial<Remembered>): Resolution => {
+    const candidates = source.candidates(snapshot, item, access, resource);
+    const own = resolveItem(resource, item, candidates, { ...remembered, held, ...gate }, now);
+    const successor = successors.get(item);
+    const isGone = own.state === "missing" || own.state === "removed";
+    if (successor === undefined || !isGone) return own;
+    if (!isDropped(own)) return { ...own, successor: successor.source };
+    const next = resolveOne(knownOf(successor), gate);
+    // What a gate keeps away keeps no bytes that are to be removed.
+    return next.state === "found" ? next : own;
+  };
   const resolveAll = (gate: Partial<Remembered>): Resolution[] =>
     resolvePrevious(
-      known.map(({ item, candidates, remembered }) =>
-        resolveItem(resource, item, candidates, { ...remembered, held, ...gate }, now),
-      ),
+      known.map((one) => resolveOne(one, gate)),
       keptOf,
     );
   const gate = gateOf(
@@ -55,7 +71,7 @@ export function resolveItems(input: Observed): Resolution[] {
     () => versionsDigest(resolveAll({ refreshInMs: 0 })),
   );
   const resolutions = resolveAll(gate);
-  return [...resolutions, ...unfound({ unmatched, unusable })];
+  return [...resolutions, ...unfound(input)];
 }
 
 /** Returns the gate of the whole resource, and whether there is anything that it can keep. */

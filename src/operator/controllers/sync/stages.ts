@@ -4,12 +4,12 @@ import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import type { Content } from "../../sync/content.ts";
 import type { Decision } from "../../sync/decide.ts";
 import type { Freeze } from "../../sync/freeze.ts";
-import type { UnusableItem } from "../../sync/find-items.ts";
+import type { FoundItems } from "../../sync/find-items.ts";
 import type { NamespaceAccess } from "../../sync/namespace-access.ts";
 import type { Report } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolution.ts";
 import type { KeyState } from "../../sync/review-content.ts";
-import type { Find, SyncResource } from "../../sync/sync-resource.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncStatus } from "../../sync/stored-status.ts";
 import type { TargetState } from "../../sync/target.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
@@ -44,14 +44,10 @@ export interface Listed extends Started {
 }
 
 /** Everything that is decided from. `resource` has the items that its rules find. */
-export interface Observed extends Listed {
+export interface Observed extends Listed, Omit<FoundItems, "items"> {
   readonly state: TargetState;
   /** Returns the former targets that are still there. */
   readonly formers: () => readonly FormerTarget[];
-  /** The rules of the resource that find no entry. */
-  readonly unmatched: readonly Find[];
-  /** The names that rules find and cannot use. */
-  readonly unusable: readonly UnusableItem[];
 }
 
 /** The known content of the existing target. */
