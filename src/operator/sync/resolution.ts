@@ -122,6 +122,8 @@ export type Resolution =
       readonly gate?: Gate | undefined;
       /** The entry was deleted and recreated since, with other bytes that the gate keeps away. */
       readonly isRecreated?: boolean;
+      /** The entry that is gone and whose key this one gets. */
+      readonly replaces?: Resolution;
     }
   /**
    * Found, but the target has bytes of another entry under its key, or none, and a gate keeps it

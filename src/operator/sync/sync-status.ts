@@ -254,6 +254,12 @@ const pendingDigest = (resolutions: readonly Resolution[]): string | undefined =
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
+/** Returns the entry whose bytes a key has: one that is gone, until another one has replaced it. */
+const inTarget = (one: Resolution, { versions }: StatusInput): Resolution =>
+  one.state === "found" && one.replaces !== undefined && !versions.has(one.item.id)
+    ? one.replaces
+    : one;
+
 /** Returns what the status shows of the items: the same as before if they were not resolved. */
 function itemsStatus(before: SyncStatus, input: StatusInput): object {
   const { resolutions, readyCondition } = input;
@@ -262,7 +268,7 @@ function itemsStatus(before: SyncStatus, input: StatusInput): object {
     const isDenied = readyCondition?.reason === "NamespaceNotAllowed";
     return { connection, items: isDenied ? withoutDeadlines(items) : items, itemsOmitted };
   }
-  const all = shownItems(resolutions);
+  const all = shownItems(resolutions.map((one) => inTarget(one, input)));
   const items = all.slice(0, MAX_STATUS_ITEMS).map((one) => itemStatus(before, input, one));
   const omitted = all.length - items.length;
   return {

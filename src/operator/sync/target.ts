@@ -53,6 +53,9 @@ export interface SyncedKey {
   readonly found?: string | undefined;
 }
 
+/** The origins of the keys of a target, by item. */
+export type Claims = ReadonlyMap<string, SyncedKey>;
+
 /**
  * State of the object that has the name of the target; `foreign` if it does not belong to the
  * resource.
@@ -73,8 +76,7 @@ export type TargetState =
       readonly resourceVersion: string;
       /** HMAC of the content when it was written; `undefined` if the annotation was removed. */
       readonly content: string | undefined;
-      /** Origins by item. */
-      readonly synced: ReadonlyMap<string, SyncedKey>;
+      readonly synced: Claims;
       /** The keys that the resource merged; `undefined`: the keys of `synced`. */
       readonly mergedKeys?: ReadonlySet<string> | undefined;
       /**
@@ -94,6 +96,10 @@ export type TargetState =
        */
       readonly handsOver?: readonly string[];
     };
+
+/** Returns the claims of the objects among these that belong to the resource. */
+export const ownClaims = (states: readonly TargetState[]): Claims[] =>
+  states.flatMap((one) => (one.state === "owned" ? [one.synced] : []));
 
 /** Returns a short digest of a JSON value. It is not keyed: do not use it for values of secrets. */
 export const shortDigest = (identity: readonly unknown[]): string =>

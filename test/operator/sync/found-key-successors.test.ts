@@ -120,4 +120,41 @@ describe("a secret whose key another one has", () => {
     await scene.settle(3_600_000);
     expect(scene.outcome()).toBe(`${TAKEN}, Synced`);
   });
+
+  test.each([false, true])(
+    "leaves no bytes behind when the successor cannot be read, after a restart: %s",
+    async (isRestarted) => {
+      await using scene = await serving();
+      const deleteAt = scene.clock.now() + 20_000;
+      await list(scene, { name: "shop-a", deleteAt }, ...named("shopa", "shop-b"));
+      scene.vault().unreadable.add("shopa");
+      await scene.settle(120_000);
+      expect(scene.outcome()).toContain(KEPT);
+      if (isRestarted) await scene.replace();
+      await scene.settle(600_000);
+      expect(scene.outcome()).toContain("b=vault shop-b@1,");
+      expect(scene.outcome()).not.toContain("a=");
+      scene.vault().unreadable.clear();
+      await scene.settle(600_000);
+      expect(scene.outcome()).toBe(`${TAKEN}, Synced`);
+    },
+  );
+
+  test("leaves no bytes of it behind in a former target", async () => {
+    await using scene = await serving();
+    const deleteAt = scene.clock.now() + 60_000;
+    await list(scene, { name: "shop-a", deleteAt }, ...named("shopa", "shop-b"));
+    const data = [{ secretKey: "c", remoteRef: { key: "other" } }];
+    scene.follow({}, { data, dataFrom: RULE, target: { name: "next" } });
+    await scene.settle(10_000);
+    expect(Object.keys(scene.target()?.data ?? {})).toEqual(["a", "b"]);
+    await scene.settle(50_000);
+    await list(scene, ...named("shopa", "shop-b"));
+    await scene.settle(600_000);
+    expect(Object.keys(scene.target()?.data ?? {})).toEqual(["b"]);
+    await list(scene, ...named("shopa", "shop-b", "other"));
+    await scene.settle(600_000);
+    expect(Object.keys(scene.target("next")?.data ?? {}).sort()).toEqual(["a", "b", "c"]);
+    expect(scene.target()).toBeUndefined();
+  });
 });

@@ -3,11 +3,11 @@ import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Find, isMerged } from "../../sync/sync-resource.ts";
 import { reportedKeys, reportedName } from "../../sync/stored-status.ts";
 import { showsTarget } from "../../sync/sync-status.ts";
-import { type SyncedKey, type TargetState, targetState } from "../../sync/target.ts";
+import { type Claims, ownClaims, type TargetState, targetState } from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
+import type { FormerTarget } from "./target-records.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
 import type { Listed, Observed } from "./stages.ts";
-import type { FormerTarget } from "./target-records.ts";
 
 /**
  * Reports whether the snapshot says which entries each rule finds and whether each source exists.
@@ -50,26 +50,24 @@ function lostClaims(input: Listed, state: TargetState): boolean {
  * Returns what the targets of a resource claim to have. As long as its target has nothing, a former
  * one serves what rules found: a secret that is gone is missing in the next target too.
  */
-function claimsOf(
-  state: TargetState,
-  formers: () => readonly FormerTarget[],
-): readonly ReadonlyMap<string, SyncedKey>[] {
+function claimsOf(state: TargetState, formers: () => readonly TargetState[]): readonly Claims[] {
   if (state.state === "owned" && !state.annotationsCorrupted) return [state.synced];
-  const states = [state, ...formers().map(({ former, metadata }) => targetState(former, metadata))];
-  return states.flatMap((one) => (one.state === "owned" ? [one.synced] : []));
+  return ownClaims([state, ...formers()]);
 }
 
 /**
  * Adds the entries that rules find to the items of a resource, among those that its namespace may
  * read. Returns the condition instead if one of them may not be read any more, or if they are too
- * many. `formers` returns the former targets that are still there.
+ * many. `formerTargets` returns the former targets that are still there.
  */
 export function findSources(
   input: Listed,
   state: TargetState,
-  formers: () => readonly FormerTarget[],
+  formerTargets: () => readonly FormerTarget[],
 ): Observed | ReadyCondition {
   const { source, resource, before, access, grant, snapshot } = input;
+  const formers = (): TargetState[] =>
+    formerTargets().map(({ former, metadata }) => targetState(former, metadata));
   if (resource.finds.length === 0)
     return { ...input, state, formers, unmatched: [], unusable: [], successors: new Map() };
   const isLost = lostClaims(input, state);

@@ -2,7 +2,7 @@ import type { Fetch, Entry } from "../../sync/decide.ts";
 import { foundText } from "../../sync/find-items.ts";
 import { madeBy } from "../../sync/item-form.ts";
 import { type SyncItem, isDerived, type SyncResource } from "../../sync/sync-resource.ts";
-import { sameCreation, sourceId, type SyncedKey } from "../../sync/target.ts";
+import { type Claims, sameCreation, sourceId, type SyncedKey } from "../../sync/target.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
 import { entryFailure } from "../outcome/entry-failure.ts";
 import { AccessChanged } from "./revocable-reads.ts";
@@ -30,7 +30,7 @@ export interface GatheredKey {
 export interface Gathered {
   readonly keys: readonly GatheredKey[];
   /** Origins by item. */
-  readonly claims: ReadonlyMap<string, SyncedKey>;
+  readonly claims: Claims;
   /** The items whose bytes were read from the vault. */
   readonly fetched: ReadonlySet<string>;
   /** Their certificates; `undefined`: they have none. */

@@ -24,7 +24,7 @@ import { byKey, type Content, renderContent } from "../../sync/content.ts";
 import { formatManagedNames, managedNames } from "../../sync/managed-metadata.ts";
 import { formatClaims, mergeAnnotation } from "../../sync/merged-claims.ts";
 import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
-import { type SyncedKey, ownerName, formatSource } from "../../sync/target.ts";
+import { type Claims, type SyncedKey, ownerName, formatSource } from "../../sync/target.ts";
 import type { Versioned } from "../outcome/own-writes.ts";
 
 /** Everything that a target is rendered from. */
@@ -35,7 +35,7 @@ export interface Rendering {
   /** The bytes of all keys; for a patch, of the changed keys at least. */
   readonly content: Content;
   readonly digest: string;
-  readonly synced: ReadonlyMap<string, SyncedKey>;
+  readonly synced: Claims;
 }
 
 function ownerReference({ resource, owner }: Rendering): OwnerReference {
@@ -53,10 +53,7 @@ function ownerReference({ resource, owner }: Rendering): OwnerReference {
  * Formats one value per item as JSON, in a fixed order. `Object.fromEntries` keeps `__proto__`, a
  * valid key, as a member.
  */
-function perKey(
-  synced: ReadonlyMap<string, SyncedKey>,
-  fact: (value: SyncedKey) => string | number,
-): string {
+function perKey(synced: Claims, fact: (value: SyncedKey) => string | number): string {
   return JSON.stringify(
     Object.fromEntries([...synced].sort(byKey).map(([key, value]) => [key, fact(value)])),
   );

@@ -13,10 +13,10 @@ import { hasOwner, namedOwners } from "../../api/received-secrets.ts";
 import {
   entryIds,
   isFromVault,
+  ownClaims,
   type SyncedKey,
   sourceId,
   type TargetState,
-  targetState,
   withoutClaims,
 } from "../../sync/target.ts";
 import { deadlineKey } from "./resource-memory.ts";
@@ -29,6 +29,13 @@ interface Known {
   readonly item: SyncItem;
   readonly remembered: Remembered;
 }
+
+/**
+ * Reports whether the target has a key whose removal is due, and that another name may get. A value
+ * that does not come keeps no bytes much longer than their deadline.
+ */
+const leavesKey = (one: Resolution, { synced }: Remembered): boolean =>
+  isDropped(one) && synced !== undefined && !(one.state === "removed" && one.isOverdue === true);
 
 /**
  * Returns the entry and version of the vault that each item refers to, given what this target has
@@ -55,10 +62,10 @@ export function resolveItems(input: Observed): Resolution[] {
     const successor = successors.get(item);
     const isGone = own.state === "missing" || own.state === "removed";
     if (successor === undefined || !isGone) return own;
-    if (!isDropped(own)) return { ...own, successor: successor.source };
+    if (!leavesKey(own, remembered)) return { ...own, successor: successor.source };
     const next = resolveOne(knownOf(successor), gate);
     // What a gate keeps away keeps no bytes that are to be removed.
-    return next.state === "found" ? next : own;
+    return next.state === "found" ? { ...next, replaces: own } : own;
   };
   const resolveAll = (gate: Partial<Remembered>): Resolution[] =>
     resolvePrevious(
@@ -316,10 +323,7 @@ function isInFormer(input: Observed, item: SyncItem): boolean {
   );
   const isOfItem = ([id, claim]: readonly [string, SyncedKey]): boolean =>
     ids.has(claim.source) || (id === item.id && !isFromVault(claim, access.vault));
-  return formers.some(({ former, metadata }) => {
-    const state = targetState(former, metadata);
-    return state.state === "owned" && [...state.synced].some(isOfItem);
-  });
+  return ownClaims(formers).some((claims) => [...claims].some(isOfItem));
 }
 
 /** Returns what is known of the bytes of a target, by item. */

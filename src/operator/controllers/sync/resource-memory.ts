@@ -23,7 +23,10 @@ export const NO_DEADLINES: Deadlines = { connection: "", ofItems: "[]" };
 
 /** Returns the deadlines to remember until the next reconcile. */
 export function deadlinesOf(connection: string, resolutions: readonly Resolution[]): Deadlines {
-  const ofItems = resolutions.flatMap((resolution) => {
+  const replaced = resolutions.flatMap((one) =>
+    one.state === "found" && one.replaces !== undefined ? [one.replaces] : [],
+  );
+  const ofItems = [...resolutions, ...replaced].flatMap((resolution) => {
     const deleteAt = deadlineOf(resolution);
     return deleteAt === undefined ? [] : [[deadlineKey(resolution.item), deleteAt]];
   });

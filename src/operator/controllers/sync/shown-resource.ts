@@ -2,12 +2,16 @@ import { claimedNames } from "../../sync/find-items.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import { readStatus, type SyncStatus } from "../../sync/stored-status.ts";
-import { sourceId, type SyncedKey, type TargetMetadata, targetState } from "../../sync/target.ts";
+import {
+  type Claims,
+  ownClaims,
+  sourceId,
+  type SyncedKey,
+  type TargetMetadata,
+  targetState,
+} from "../../sync/target.ts";
 import type { SyncedKind } from "./sync-reconciler.ts";
 import type { TargetRecords } from "./target-records.ts";
-
-/** The claims of a target, by item. */
-type Claims = ReadonlyMap<string, SyncedKey>;
 
 /**
  * A resource, and what its status and its targets show: the one that its spec names, and former ones
@@ -39,10 +43,7 @@ function shown(
   status: SyncStatus,
   targets: readonly Target[],
 ): ShownResource {
-  const synced = targets.flatMap((target) => {
-    const state = targetState(...target);
-    return state.state === "owned" ? [state.synced] : [];
-  });
+  const synced = ownClaims(targets.map((target) => targetState(...target)));
   const entries = new Set(synced.flatMap((one) => [...one.values()].map(withoutVault)));
   // A former target may have the bytes of a source under another key.
   const isClaimed = ({ id, source, owner }: SyncItem): boolean =>

@@ -16,7 +16,6 @@ import type { Snapshot } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-state.ts";
 import type { Deadlines, Memory } from "./resource-memory.ts";
 import type { SourceKind } from "./source-kind.ts";
-import type { FormerTarget } from "./target-records.ts";
 
 /** Input of a reconcile: the resource, and the facts that the reconcile before left. */
 export interface Started {
@@ -46,8 +45,8 @@ export interface Listed extends Started {
 /** Everything that is decided from. `resource` has the items that its rules find. */
 export interface Observed extends Listed, Omit<FoundItems, "items"> {
   readonly state: TargetState;
-  /** Returns the former targets that are still there. */
-  readonly formers: () => readonly FormerTarget[];
+  /** Returns the states of the former targets that are still there. */
+  readonly formers: () => readonly TargetState[];
 }
 
 /** The known content of the existing target. */
