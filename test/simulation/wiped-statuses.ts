@@ -4,7 +4,8 @@ import {
   vaultFileKind,
   vaultSecretKind,
 } from "../../src/operator/api/kinds.ts";
-import type { ResourceDescriptor } from "../../src/operator/kube/resource.ts";
+import { SOURCES_ANNOTATION } from "../../src/operator/api/names.ts";
+import { CONFIG_MAPS, type ResourceDescriptor, SECRETS } from "../../src/operator/kube/resource.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 import { NAMESPACES } from "./cast.ts";
 import type { Command } from "./commands.ts";
@@ -35,8 +36,13 @@ const descriptors: Readonly<Record<WipeCommand["of"], readonly ResourceDescripto
 };
 
 /** Removes the statuses. */
-export function wipeStatuses({ server, onWipe }: World, { namespace, of }: WipeCommand): void {
-  onWipe(namespace);
+export function wipeStatuses(world: World, { namespace, of }: WipeCommand): void {
+  const { server, unknownTargets } = world;
+  world.onWipe(namespace);
+  if (of !== "connections")
+    for (const { metadata } of [...server.all(SECRETS), ...server.all(CONFIG_MAPS)])
+      if (metadata.namespace === namespace && !metadata.annotations?.[SOURCES_ANNOTATION])
+        unknownTargets.add(metadata.uid ?? "");
   for (const kind of descriptors[of])
     for (const { metadata } of server.all(kind))
       if ((metadata.namespace ?? namespace) === namespace) server.replaceStatus(kind, metadata, {});

@@ -89,6 +89,11 @@ export class World {
   readonly seed: number;
   /** Violations found outside of a step, e.g. by a logger. */
   readonly violations: Violation[] = [];
+  /**
+   * The uids of targets without annotations when their statuses were removed: nothing says which
+   * names rules had found.
+   */
+  readonly unknownTargets = new Set<string>();
   /** A user changed a target, or took it away. */
   isTampered = false;
   /** Time at which a user deleted the Lease last, in monotonic milliseconds. */

@@ -84,7 +84,8 @@ function checkKeys(
     history.recentConnections(namespace, each).map((connection) => ({ spec: each, connection })),
   );
   const had = Object.values(was).flatMap((base64) => world.vaults.originsIn(base64));
-  checkFoundNames({ ...write, was }, specs, known, had);
+  const isUnknown = world.unknownTargets.has(before.metadata.uid ?? "");
+  if (!isUnknown) checkFoundNames({ ...write, was }, specs, known, had);
   const isAnyGone = (items: (of: Spec) => readonly Item[]): boolean =>
     known.some((each) =>
       items(each.spec).some((item) => isGone(world, kind, item, each.spec, each.connection, had)),
@@ -93,6 +94,7 @@ function checkKeys(
     const { key } = output;
     const sources = world.vaults.originsIn(was[key] ?? "").map((origin) => origin.name);
     if (sources.length === 0 || key in is || !hasSource(output, sources)) continue;
+    if (isUnknown && output.absence === "found") continue;
     if (output.absence === "member" && !isMember(write, output)) continue;
     if (hasNoPrevious(write, output)) continue;
     const ofSpec = (each: Spec): readonly Output[] =>
