@@ -112,7 +112,7 @@ test("a bad value is not served if it breaks a rule, and taken back in one comma
   const rollback = "rollback stock --key password --to 1 --wait --timeout 120".split(" ");
   const done = await inCluster(...rollback, "-n", namespace.name);
   const seconds = (performance.now() - from) / 1_000;
-  expect(done.code).toBe(0);
+  expect(done).toMatchObject({ code: 0 });
   process.stdout.write(`from rollback --wait to the last pod: ${seconds.toFixed(1)} s\n`);
   const back = new AbortController();
   const after = app.load(PER_SECOND, back.signal);

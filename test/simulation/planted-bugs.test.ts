@@ -52,6 +52,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "a deletion of what others wrote": 0,
   "a deletion of a shared entry": 1,
   "Ready without the bytes of a key": 0,
+  "a found name that joins its own rule": 113,
 };
 
 /** The seed of a bug that 50,000 steps of seed 1 do not find. */
