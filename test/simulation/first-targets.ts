@@ -1,8 +1,10 @@
 import { findCondition } from "../../src/operator/api/conditions.ts";
 import { clusterVaultConnectionKind, vaultConnectionKind } from "../../src/operator/api/kinds.ts";
+import { MANAGED_BY, MANAGED_BY_LABEL } from "../../src/operator/api/names.ts";
 import { isReason, isStalled } from "../../src/operator/api/reasons.ts";
-import type { KubeObject } from "../../src/operator/kube/resource.ts";
-import { belongsTo, targetObject } from "./expectations.ts";
+import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
+import { belongsTo } from "./expectations.ts";
+import { mergedInto } from "./invariants/target-write.ts";
 import { Violation, type World } from "./world.ts";
 
 interface Status {
@@ -23,13 +25,19 @@ export function awaitsFirstTarget(object: KubeObject): boolean {
 
 /**
  * Returns the resources that wait like this and are not Stalled yet. A status that another party
- * removed says nothing of a target that is there.
+ * removed says nothing of a target, or a former one, that is there.
  */
 export const waiting = (world: World): readonly KubeObject[] =>
   world.resources.filter((object) => {
     if (!awaitsFirstTarget(object)) return false;
-    const target = targetObject(world, object);
-    const hasTarget = target !== undefined && belongsTo(object, target);
+    const { namespace, name } = object.metadata;
+    const hasKeys = (target: KubeObject): boolean =>
+      mergedInto(target).has(`${object.kind}/${name}`) ||
+      // Without its label, no watch shows a target.
+      (target.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY && belongsTo(object, target));
+    const hasTarget = [...world.server.all(SECRETS), ...world.server.all(CONFIG_MAPS)].some(
+      (target) => target.metadata.namespace === namespace && hasKeys(target),
+    );
     return !hasTarget && findCondition(statusOf(object).conditions, "Stalled") === undefined;
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 
 const MINUTE = 60_000;
@@ -96,4 +97,18 @@ describe("a resource is not Stalled by what it waits for", () => {
     await scene.settle(MINUTE);
     expect(stalled(scene)?.reason).toBe("SourceMissing");
   });
+});
+
+// Found by the simulation: the connection did not exist, and nothing wrote the status of the target
+// again.
+test("a resource whose status was removed is not Stalled while it has a target", async () => {
+  await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
+  scene.follow({ password: "db" }, { connection: "none" });
+  scene.server.replaceStatus(vaultSecretKind, scene.resource().metadata, {});
+  await scene.settle(20 * MINUTE);
+  expect(scene.outcome()).toBe("password=vault db@1, ConnectionNotFound");
+  expect(stalled(scene)?.status).not.toBe("True");
+  scene.deleteTarget();
+  await scene.settle(20 * MINUTE);
+  expect(stalled(scene)?.status).toBe("True");
 });

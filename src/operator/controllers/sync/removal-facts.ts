@@ -17,7 +17,7 @@ import type { EntryKind } from "../../vault-client/connection.ts";
 import type { MetadataRule, RemovalFacts, Selection } from "../connection/connection-users.ts";
 import type { ReferenceIndex } from "./reference-index.ts";
 import type { ShownResource } from "./shown-resource.ts";
-import type { SyncedKind } from "./sync-reconciler.ts";
+import type { SyncedKind } from "./source-kind.ts";
 
 const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = {
   secret: "VaultSecret",

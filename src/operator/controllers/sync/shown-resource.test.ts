@@ -4,7 +4,7 @@ import { resourceReader } from "./shown-resource.ts";
 import { VERSIONS_ANNOTATION, SOURCES_ANNOTATION } from "../../api/names.ts";
 import { sourceId, type TargetMetadata } from "../../sync/target.ts";
 import { secretSource } from "./secret-source.ts";
-import type { SyncedKind } from "./sync-reconciler.ts";
+import type { SyncedKind } from "./source-kind.ts";
 import type { FormerTarget } from "./target-records.ts";
 
 const resource = (generation: number): KubeObject => ({

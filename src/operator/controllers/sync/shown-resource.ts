@@ -10,7 +10,7 @@ import {
   type TargetMetadata,
   targetState,
 } from "../../sync/target.ts";
-import type { SyncedKind } from "./sync-reconciler.ts";
+import type { SyncedKind } from "./source-kind.ts";
 import type { TargetRecords } from "./target-records.ts";
 
 /**
@@ -38,12 +38,28 @@ const isEqual = (one: readonly unknown[], other: readonly unknown[]): boolean =>
 /** A target of a resource, and the resource as one of that target. */
 type Target = readonly [of: SyncResource, metadata: TargetMetadata | undefined];
 
+/** Returns the target of a resource, and the former ones. */
+const targetsOf = (
+  resource: SyncResource,
+  targets: Pick<TargetRecords, "lastMetadata" | "formers">,
+): readonly Target[] => [
+  [resource, targets.lastMetadata(resource)],
+  ...targets.formers(resource).map(({ former, metadata }) => [former, metadata] as const),
+];
+
+const claimsOf = (targets: readonly Target[]): Claims[] =>
+  ownClaims(targets.map((target) => targetState(...target)));
+
+/** Reports whether a target, or a former one, has keys of a resource, whatever its status says. */
+export const hasKeys = (...of: Parameters<typeof targetsOf>): boolean =>
+  claimsOf(targetsOf(...of)).some(({ size }) => size > 0);
+
 function shown(
   resource: SyncResource,
   status: SyncStatus,
   targets: readonly Target[],
 ): ShownResource {
-  const synced = ownClaims(targets.map((target) => targetState(...target)));
+  const synced = claimsOf(targets);
   const entries = new Set(synced.flatMap((one) => [...one.values()].map(withoutVault)));
   // A former target may have the bytes of a source under another key.
   const isClaimed = ({ id, source, owner }: SyncItem): boolean =>
@@ -82,10 +98,7 @@ export function resourceReader(
     if (object === undefined) return undefined;
     const isSame = last?.object === object;
     const resource = isSame ? last.shown.resource : kinds[kind].source.parse(object).resource;
-    const all: readonly Target[] = [
-      [resource, targets.lastMetadata(resource)],
-      ...targets.formers(resource).map(({ former, metadata }) => [former, metadata] as const),
-    ];
+    const all = targetsOf(resource, targets);
     const metadata = all.map(([, of]) => of);
     if (isSame && isEqual(last.metadata, metadata)) return last.shown;
     const status = readStatus(kind, object["status"]);

@@ -1,4 +1,5 @@
 import type { Trust } from "../../api/received-secrets.ts";
+import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import type { FoundName } from "../../sync/find-items.ts";
 import type { ParsedResource } from "../../sync/parse-resource.ts";
@@ -50,4 +51,10 @@ export interface SourceKind {
     access: OpenConnection,
     consumer: Consumer,
   ): readonly Candidate[];
+}
+
+/** One kind of resources, and their watch. */
+export interface SyncedKind {
+  readonly source: SourceKind;
+  readonly resources: ReadonlyStore<KubeObject>;
 }

@@ -35,7 +35,8 @@ import { removalFactsOf } from "./removal-facts.ts";
 import { resourceReader } from "./shown-resource.ts";
 import { changedSinceSync, isObserved, type ListedVersions } from "./start-order.ts";
 import { isPattern, patternReference } from "../../vault-client/pattern.ts";
-import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
+import type { SyncedKind } from "./source-kind.ts";
+import type { SyncReconciler } from "./sync-reconciler.ts";
 import { mergedKey, targetKey } from "./target-keys.ts";
 import type { TargetRecords } from "./target-records.ts";
 

@@ -15,7 +15,6 @@ import { isKubeError } from "../../kube/kube-error.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
 import { connectionKey } from "../../api/connection-key.ts";
 import { type ReadyCondition, SUSPENDED } from "../../sync/ready-condition.ts";
@@ -41,17 +40,12 @@ import type { Propagations } from "./propagations.ts";
 import { deadlinesOf, NO_DEADLINES, ResourceMemory, withoutTargetMs } from "./resource-memory.ts";
 import { removeFormerTargets, removeGoneFromFormers } from "./release-target.ts";
 import { RevocableReads } from "./revocable-reads.ts";
-import type { SourceKind } from "./source-kind.ts";
+import { hasKeys } from "./shown-resource.ts";
+import type { SyncedKind } from "./source-kind.ts";
 import type { Listed, Observed, Planned, Started } from "./stages.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import { awaitConnection, type SyncResult, TARGET_WAIT_MS, targetChanged } from "./sync-result.ts";
 import type { TargetWriter } from "./target-writer.ts";
-
-/** One kind of resources, and their watch. */
-export interface SyncedKind {
-  readonly source: SourceKind;
-  readonly resources: ReadonlyStore<KubeObject>;
-}
 
 export interface SyncReconcilerOptions extends ConnectionSources, BecomeMergedOptions {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
@@ -163,15 +157,16 @@ export class SyncReconciler {
    * `undefined` if it has or had one.
    */
   #firstTargetDueInMs(
-    { resource: { generation }, before, memory }: Started,
+    { resource, before, memory }: Started,
     { verified }: Report,
   ): number | undefined {
-    if (hadTarget(before) || verified !== undefined) {
+    const { targets, clock } = this.#options;
+    if (hadTarget(before) || verified !== undefined || hasKeys(resource, targets)) {
       memory.firstTarget = undefined;
       return undefined;
     }
-    const waitedMs = withoutTargetMs(memory, generation, this.#options.clock.monotonic());
-    return firstTargetDueInMs(before, generation, waitedMs);
+    const waitedMs = withoutTargetMs(memory, resource.generation, clock.monotonic());
+    return firstTargetDueInMs(before, resource.generation, waitedMs);
   }
 
   async #sync(started: Started): Promise<SyncResult> {
