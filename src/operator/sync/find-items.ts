@@ -224,10 +224,10 @@ export function findItems(
     const group = all.filter(({ name }, at) => all.findIndex((one) => one.name === name) === at);
     const holder = holderOf(group, names.served(key));
     if (holder !== undefined) found.set(key, holder.item);
-    const listed = group.filter((one) => one.isListed && one !== holder);
+    const listed = group.filter(({ isListed }) => isListed);
     const next = holder?.isListed === false ? holderOf(listed, undefined) : undefined;
     if (holder !== undefined && next !== undefined) successors.set(holder.item, next.item);
-    const others = listed.filter((one) => one !== next);
+    const others = group.filter((one) => one !== holder && one !== next);
     unusable.push(...withoutKey(others, () => holder?.name));
   }
   const used = [...found.values()];

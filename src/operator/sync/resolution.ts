@@ -215,6 +215,10 @@ export type Resolution =
       readonly syncedVersion: number;
     };
 
+/** Returns the entry that is gone and whose key another one gets. */
+export const replacedBy = (one: Resolution): Resolution | undefined =>
+  one.state === "found" ? one.replaces : undefined;
+
 /**
  * Returns the deadline of the entry that an item refers to. The deadline of another owner's entry
  * says nothing about the bytes of the target.

@@ -16,7 +16,7 @@ import {
 import { attemptStatus, OVERDUE_MS } from "./attempt-status.ts";
 import { isDropped } from "./decide.ts";
 import type { Report } from "./report.ts";
-import { type Candidate, deadlineOf, type Resolution } from "./resolution.ts";
+import { type Candidate, deadlineOf, replacedBy, type Resolution } from "./resolution.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 
 /** Everything that a status is computed from. Timestamps are in milliseconds since the epoch. */
@@ -256,9 +256,7 @@ const isText = (value: unknown): value is string => typeof value === "string";
 
 /** Returns the entry whose bytes a key has: one that is gone, until another one has replaced it. */
 const inTarget = (one: Resolution, { versions }: StatusInput): Resolution =>
-  one.state === "found" && one.replaces !== undefined && !versions.has(one.item.id)
-    ? one.replaces
-    : one;
+  versions.has(one.item.id) ? one : (replacedBy(one) ?? one);
 
 /** Returns what the status shows of the items: the same as before if they were not resolved. */
 function itemsStatus(before: SyncStatus, input: StatusInput): object {

@@ -1,7 +1,7 @@
 import { findCondition } from "../../api/conditions.ts";
 import { isDropped } from "../../sync/decide.ts";
 import { versionsDigest } from "../../sync/gate.ts";
-import type { Remembered, Resolution } from "../../sync/resolution.ts";
+import type { Candidate, Remembered, Resolution } from "../../sync/resolution.ts";
 import { isSameSource, resolveItem } from "../../sync/resolve.ts";
 import { type KeptBytes, resolvePrevious } from "../../sync/resolve-previous.ts";
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
@@ -24,9 +24,10 @@ import type { EntryFilter } from "./source-kind.ts";
 import type { Observed } from "./stages.ts";
 import { unconfirmedItems } from "./unconfirmed-items.ts";
 
-/** An item, and what is known of its bytes. */
+/** An item, the entries of its name that are listed, and what is known of its bytes. */
 interface Known {
   readonly item: SyncItem;
+  readonly candidates: readonly Candidate[];
   readonly remembered: Remembered;
 }
 
@@ -46,6 +47,7 @@ export function resolveItems(input: Observed): Resolution[] {
   const deadlines = new Map<string, number>(JSON.parse(input.deadlines?.ofItems ?? "[]"));
   const knownOf = (item: SyncItem): Known => ({
     item,
+    candidates: source.candidates(snapshot, item, access, resource),
     remembered: rememberedOf(input, deadlines, item),
   });
   const known = resource.items.map(knownOf);
@@ -56,8 +58,10 @@ export function resolveItems(input: Observed): Resolution[] {
   };
   // The bytes of any item may begin a hold of all.
   const held = access.removals.held > 0;
-  const resolveOne = ({ item, remembered }: Known, gate: Partial<Remembered>): Resolution => {
-    const candidates = source.candidates(snapshot, item, access, resource);
+  const resolveOne = (
+    { item, candidates, remembered }: Known,
+    gate: Partial<Remembered>,
+  ): Resolution => {
     const own = resolveItem(resource, item, candidates, { ...remembered, held, ...gate }, now);
     const successor = successors.get(item);
     const isGone = own.state === "missing" || own.state === "removed";

@@ -1,5 +1,5 @@
 import type { Report } from "../../sync/report.ts";
-import { deadlineOf, type Resolution } from "../../sync/resolution.ts";
+import { deadlineOf, replacedBy, type Resolution } from "../../sync/resolution.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 
 /**
@@ -23,9 +23,7 @@ export const NO_DEADLINES: Deadlines = { connection: "", ofItems: "[]" };
 
 /** Returns the deadlines to remember until the next reconcile. */
 export function deadlinesOf(connection: string, resolutions: readonly Resolution[]): Deadlines {
-  const replaced = resolutions.flatMap((one) =>
-    one.state === "found" && one.replaces !== undefined ? [one.replaces] : [],
-  );
+  const replaced = resolutions.flatMap((one) => replacedBy(one) ?? []);
   const ofItems = [...resolutions, ...replaced].flatMap((resolution) => {
     const deleteAt = deadlineOf(resolution);
     return deleteAt === undefined ? [] : [[deadlineKey(resolution.item), deleteAt]];
