@@ -81,6 +81,14 @@ test("a version is retired when no pod runs it any more, and not before", async 
   await converged("True");
   const proven = await usage("deployment/web");
   expect(proven.stdout).toMatch(/deployment\/web +True/u);
+  const asked = await retire("--version", "1", "--dry-run", "-o", "json");
+  const { resources } = JSON.parse(asked.stdout);
+  const own = resources.filter(
+    (one: object) => "namespace" in one && one.namespace === world.namespace,
+  );
+  expect(own).toEqual([
+    { namespace: world.namespace, resource: "vaultsecret/retired-db", version: 2 },
+  ]);
   // Rules of other tests may find it for a short time: the command asks all namespaces.
   await expect
     .poll(() => retire("--version", "1", "--yes"), { timeout: 60_000, interval: 1_000 })
