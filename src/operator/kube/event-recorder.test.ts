@@ -114,6 +114,13 @@ test("a repeated event increases the count of the first one, written at most onc
   ]);
 });
 
+test("the same event of one object in another namespace is a separate event", async () => {
+  const { recorder, written } = await start();
+  for (const namespace of ["a", "b", "a", ""]) recorder.record(event({ namespace }));
+  await expect.poll(() => written.length).toBe(3);
+  expect(written.map(({ metadata: { namespace } }) => namespace)).toEqual(["a", "b", "default"]);
+});
+
 test.each([403, 404, 409])(
   "after a %i for the count of a series, its next repetition is a new event",
   async (status) => {

@@ -62,7 +62,7 @@ interface Series {
   resourceVersion: string | undefined;
 }
 
-/** The limit of the events of one object, or of the normal ones of one reason in a namespace. */
+/** The limit of the events of one object in a namespace, or of the normal ones of one reason in a namespace. */
 interface Limit {
   readonly events: TokenBucket;
   /** Monotonic time of the last event. */
@@ -191,7 +191,9 @@ export class ApiEventRecorder implements EventRecorder {
   /** Returns the series to write for this event, if any. */
   #toWrite(event: EventRecord, now: number): Series | undefined {
     const time = microTime(this.#options.clock.now());
-    const key = [event.uid, event.type, event.reason, event.action, event.note].join("\n");
+    // A cluster-scoped resource has events in each namespace in which it has a target.
+    const of = `${event.namespace}/${event.uid}`;
+    const key = [of, event.type, event.reason, event.action, event.note].join("\n");
     const earlier = this.#series.get(key);
     if (earlier) {
       earlier.count += 1;
@@ -203,7 +205,7 @@ export class ApiEventRecorder implements EventRecorder {
     // First, because the limit of an object takes memory: the first sync of thousands has an event
     // of each.
     if (event.type === "Normal" && this.#isExhausted(reason)) return undefined;
-    if (!this.#allow(`object ${event.uid}`, OBJECT_LIMIT, now)) return undefined;
+    if (!this.#allow(`object ${of}`, OBJECT_LIMIT, now)) return undefined;
     if (event.type === "Normal" && !this.#allow(reason, REASON_LIMIT, now)) return undefined;
     const object = this.#objectOf(event, key, time);
     const { type } = event;
