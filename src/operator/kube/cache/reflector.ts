@@ -21,6 +21,8 @@ export interface ReflectorOptions<T> {
   readonly resource: ResourceDescriptor;
   /** One namespace, or `ALL_NAMESPACES`. */
   readonly namespace: string;
+  /** An API server that does not serve the resource has no object of it: that is no failure. */
+  readonly optional?: boolean | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly metadataOnly?: boolean | undefined;
@@ -286,7 +288,7 @@ export class Reflector<T> {
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    const { resource, namespace } = this.#options;
+    const { resource, namespace, optional = false } = this.#options;
     this.#disconnected = true;
     // Without a namespace, "not found" says nothing that a gateway in front of the API server could
     // not say.
@@ -298,7 +300,8 @@ export class Reflector<T> {
     const requestedMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
     const delayMs = Math.max(requestedMs, this.#backoff.next());
     const reason = isKubeError(error) ? error.message : nameOf(error);
-    this.#options.problems?.failed(this, { resource: resource.plural, namespace }, error);
+    if (optional && isKubeError(error, "NotServed")) this.#synced.resolve();
+    else this.#options.problems?.failed(this, { resource: resource.plural, namespace }, error);
     this.#log.debug(
       {
         reason,
