@@ -8,9 +8,14 @@
 {{- toYaml (merge $own (omit .Values.labels "app.kubernetes.io/name")) }}
 {{- end }}
 
+{{/* The name of an object in the namespace of the release, with that of the values: a dict of root and name. */}}
+{{- define "vaultsync.name" -}}
+{{- regexReplaceAll "^vaultsync" .name (.root.Values.nameOverride | default "vaultsync") }}
+{{- end }}
+
 {{/* The metadata of an object in the namespace of the release: a dict of root and name. */}}
 {{- define "vaultsync.metadata" -}}
-name: {{ .name }}
+name: {{ include "vaultsync.name" . }}
 namespace: {{ .root.Release.Namespace }}
 labels:
   app.kubernetes.io/name: {{ .root.Chart.Name }}
@@ -71,6 +76,10 @@ allows.
 {{- if .keep }}{{ $_ := set $annotations "helm.sh/resource-policy" "keep" }}{{ end }}
 {{- if $annotations }}{{ $_ := set $metadata "annotations" $annotations }}{{ end }}
 {{- if $metadata.namespace }}{{ $_ := set $metadata "namespace" .root.Release.Namespace }}{{ end }}
+{{- /* Roles and ServiceAccounts are named by others. */}}
+{{- if and $metadata.namespace (not (has .object.kind (list "Role" "RoleBinding" "ServiceAccount"))) }}
+{{- $_ := set $metadata "name" (include "vaultsync.name" (dict "root" .root "name" $metadata.name)) }}
+{{- end }}
 {{- if .namespace }}{{ $_ := set $metadata "namespace" ($metadata.namespace | default .namespace) }}{{ end }}
 {{- if .object.rules }}{{ $_ := set .object "rules" (include "vaultsync.rules" (dict "root" .root "rules" .object.rules) | fromYamlArray) }}{{ end }}
 {{- if .root.Values.serviceAccount }}{{ include "vaultsync.serviceAccount" . }}{{ end }}

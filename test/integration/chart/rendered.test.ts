@@ -27,6 +27,7 @@ const clean = { isClean: true, output: expect.any(String) };
 const dryRun = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "--filename=-"];
 
 const podOptions = [
+  "nameOverride=syncer",
   "serviceAccount.name=syncer",
   "extraArgs={--log-level=debug}",
   "extraVolumes[0].name=ca,extraVolumes[0].configMap.name=ca",

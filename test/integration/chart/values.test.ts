@@ -63,6 +63,8 @@ const ofBoth: readonly Effect[] = [
 
 const operatorEffects: readonly Effect[] = [
   ...ofBoth,
+  ["nameOverride", "syncer", "kind: Deployment\nmetadata:\n  name: syncer\n"],
+  ["nameOverride", "syncer", "\n  name: syncer-metrics\n", "\n  name: vaultsync-metrics\n"],
   ["extraArgs", ["--log-level=debug"], "- --log-level=debug\n"],
   [
     "extraVolumes",
