@@ -92,7 +92,8 @@ export const inner: Record<string, Record<string, string[]>> = {
   "operator/controllers": {
     outcome: [],
     connection: ["outcome"],
-    sync: ["connection", "outcome"],
+    "fan-out": ["outcome"],
+    sync: ["connection", "fan-out", "outcome"],
     push: ["sync", "connection", "outcome"],
     restart: ["outcome"],
   },

@@ -71,12 +71,14 @@ function* rowsOf(parent: Schema, path: string): Generator<Row> {
   }
 }
 
-/** The kind whose fields a kind repeats. Its tables contain only those that differ. */
-const bases: ReadonlyMap<string, string> = new Map([
-  ["ClusterVaultConnection", "VaultConnection"],
-  ["VaultSecret", "VaultConnection"],
-  ["VaultFile", "VaultSecret"],
-  ["VaultPush", "VaultSecret"],
+/** The kinds whose fields a kind repeats. Its tables contain only those that differ. */
+const bases: ReadonlyMap<string, readonly string[]> = new Map([
+  ["ClusterVaultConnection", ["VaultConnection"]],
+  ["VaultSecret", ["VaultConnection"]],
+  ["VaultFile", ["VaultSecret"]],
+  ["ClusterVaultSecret", ["VaultSecret"]],
+  ["ClusterVaultFile", ["ClusterVaultSecret", "VaultFile"]],
+  ["VaultPush", ["VaultSecret"]],
 ]);
 
 const isWithin = (path: string, parent: string): boolean =>
@@ -89,19 +91,24 @@ function sameFields(rows: readonly Row[], base: readonly Row[]): string[] {
   return rows.map(([path]) => path).filter((path) => treeOf(rows, path) === treeOf(base, path));
 }
 
-/** Returns a table of fields, after the names of those that the kind `base` has too. */
+/** Returns a table of fields, after the names of those that the kinds `others` have too. */
 function section(
   rows: readonly Row[],
-  base: string,
-  baseRows: readonly Row[],
+  others: readonly (readonly [kind: string, rows: readonly Row[]])[],
   part: string,
 ): string {
-  const same = sameFields(rows, baseRows);
-  const known = new Set(baseRows.map((row) => row.join("\n")));
-  const own = rows.filter((row) => !known.has(row.join("\n")));
-  const roots = same.filter((path) => !same.some((each) => each !== path && isWithin(path, each)));
-  const link = `[${base}](#${part}-of-a-${base.toLowerCase()})`;
-  const common = roots.length === 0 ? [] : [`As for a ${link}: ${roots.map(code).join(", ")}.`];
+  let own = rows;
+  const common: string[] = [];
+  for (const [kind, baseRows] of others) {
+    const same = sameFields(own, baseRows);
+    const known = new Set(baseRows.map((row) => row.join("\n")));
+    own = own.filter((row) => !known.has(row.join("\n")));
+    const roots = same.filter(
+      (path) => !same.some((each) => each !== path && isWithin(path, each)),
+    );
+    const link = `[${kind}](#${part}-of-a-${kind.toLowerCase()})`;
+    if (roots.length > 0) common.push(`As for a ${link}: ${roots.map(code).join(", ")}.`);
+  }
   const head = ["Field", "Type", "Description"];
   const cells = own.map(([path, type, description]) => [code(path), type, description]);
   return [...common, ...(own.length === 0 ? [] : [table(head, cells)])].join("\n\n");
@@ -120,10 +127,10 @@ export function resourceFields(): Record<string, string> {
   );
   const sections: Record<string, string> = {};
   for (const kind of kinds.keys()) {
-    const base = bases.get(kind) ?? "";
     for (const part of ["spec", "status"]) {
       const rows = (of: string): Row[] => [...rowsOf(kinds.get(of)?.[part] ?? {}, part)];
-      sections[`${kind.toLowerCase()}-${part}`] = section(rows(kind), base, rows(base), part);
+      const others = (bases.get(kind) ?? []).map((base) => [base, rows(base)] as const);
+      sections[`${kind.toLowerCase()}-${part}`] = section(rows(kind), others, part);
     }
   }
   return sections;

@@ -9,7 +9,10 @@ import {
 } from "./controllers/connection/connection-reconciler.ts";
 import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
 import type { ConnectionUsers, JoinedNames } from "./controllers/connection/connection-users.ts";
+import { FanOutController } from "./controllers/fan-out/fan-out-controller.ts";
+import { resourcesByKind, type WatchedResources } from "./controllers/fan-out/resources-by-kind.ts";
 import { ConvergenceController } from "./controllers/convergence/convergence-controller.ts";
+import { withShownTargets } from "./controllers/fan-out/shown-targets.ts";
 import { RestartController } from "./controllers/restart/restart-controller.ts";
 import type { RestartObserver } from "./controllers/restart/restart-reconciler.ts";
 import type { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
@@ -28,6 +31,8 @@ import { replayAndSubscribe } from "./kube/cache/replay-and-subscribe.ts";
 import type { NamespaceFacts } from "./connection/namespace-facts.ts";
 import { Freezes } from "./controllers/sync/freezes.ts";
 import { type SyncedObjects, Syncs, type SyncsOptions } from "./controllers/sync/syncs.ts";
+import type { ParsedResource } from "./sync/parse-resource.ts";
+import { forEachKind, type SyncKind } from "./sync/sync-key.ts";
 import { joinedView } from "./kube/cache/joined-view.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
 import type { Freeze } from "./sync/freeze.ts";
@@ -42,12 +47,10 @@ import type { References } from "./vault-client/connection.ts";
 const REFERENCES_DELAY_MS = 100;
 
 /** The objects of the API server that the controllers follow. */
-export interface WatchedObjects extends SyncedObjects {
+export interface WatchedObjects extends SyncedObjects, WatchedResources {
   readonly connections: Watched<KubeObject>;
   /** `undefined`, like the namespaces, if the operator serves some namespaces only. */
   readonly clusterConnections?: Watched<KubeObject> | undefined;
-  /** The namespaces by name. */
-  readonly namespaces?: Watched<NamespaceFacts> | undefined;
   /** The ConfigMaps of freezes in the operator's namespace. */
   readonly freezes: Watched<Freeze>;
   readonly pushes: Watched<KubeObject>;
@@ -77,7 +80,7 @@ export interface ControllersOptions {
   readonly reflectors: WatchedObjects;
   readonly restarts: RestartOptions;
   /** The custom resources of all shards: a workload may use targets of several. */
-  readonly cluster: ClusterResources;
+  readonly cluster: ClusterResources & WatchedResources;
   /**
    * Limits writes to the vaults to the time in which this process leads; `undefined` without leader
    * election.
@@ -126,6 +129,9 @@ export class Controllers implements AsyncDisposable {
   readonly #connection: ConnectionController;
   readonly #restart: RestartController;
   readonly #convergence: ConvergenceController;
+  readonly #fanOut: FanOutController;
+  /** The views of the cluster-scoped resources. */
+  readonly #views = new DisposableStack();
   /** Connections whose references changed, until these are passed on. */
   readonly #pendingReferences = new Map<string, Timer>();
 
@@ -161,10 +167,25 @@ export class Controllers implements AsyncDisposable {
       namespaces: namespaces?.store,
       namespace: options.namespace,
     });
-    this.#sync = new Syncs({ ...shared, access, freezes });
-    const { VaultSecret, VaultFile } = this.#sync.kinds;
-    const sources = { VaultSecret: VaultSecret.source, VaultFile: VaultFile.source };
-    this.#push = new Pushes({ ...reflectors, ...shared, sources, guard: options.fence });
+    const synced = resourcesByKind(reflectors, this.#views);
+    const all = resourcesByKind(options.cluster, this.#views);
+    this.#sync = new Syncs({ ...shared, resources: synced, access, freezes });
+    const { kinds } = this.#sync;
+    const parse = (kind: SyncKind, object: KubeObject): ParsedResource =>
+      kinds[kind].source.parse(object);
+    const targets = { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps };
+    this.#push = new Pushes({
+      ...reflectors,
+      ...shared,
+      readers: all,
+      sources: forEachKind((kind) => kinds[kind].source),
+      guard: options.fence,
+    });
+    this.#fanOut = new FanOutController({
+      ...options,
+      objects: synced,
+      parse,
+    });
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
       resources,
@@ -182,13 +203,13 @@ export class Controllers implements AsyncDisposable {
     this.#convergence = new ConvergenceController({
       ...options,
       ...restarts,
-      resources: { VaultSecret: reflectors.secrets, VaultFile: reflectors.files },
+      resources: synced,
       watches: workloads,
     });
     this.#restart = new RestartController({
       ...options,
       ...restarts,
-      resources: { VaultSecret: options.cluster.secrets, VaultFile: options.cluster.files },
+      resources: withShownTargets(all, parse, targets),
       watches: workloads,
     });
   }
@@ -216,6 +237,7 @@ export class Controllers implements AsyncDisposable {
     stack.use(this.#push.subscribe());
     stack.use(this.#restart.subscribe());
     stack.use(this.#convergence.subscribe());
+    stack.use(this.#fanOut.subscribe());
     for (const reflector of Object.values({ ...this.#options.reflectors })) {
       if (reflector !== undefined) stack.use(reflector.onReconnect(() => this.#retryApiErrors()));
     }
@@ -230,6 +252,7 @@ export class Controllers implements AsyncDisposable {
       VaultPush: this.#push.controller.queue,
       restart: this.#restart.queue,
       convergence: this.#convergence.queue,
+      "fan-out": this.#fanOut.queue,
     };
   }
 
@@ -241,11 +264,13 @@ export class Controllers implements AsyncDisposable {
       this.#push.controller.run(signal),
       this.#restart.run(signal),
       this.#convergence.run(signal),
+      this.#fanOut.run(signal),
     ]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     for (const timer of this.#pendingReferences.values()) timer[Symbol.dispose]();
+    this.#views.dispose();
     return this.connections[Symbol.asyncDispose]();
   }
 
@@ -290,11 +315,11 @@ export class Controllers implements AsyncDisposable {
     const push = this.#push.controller;
     return {
       secrets: new Set([
-        ...references.sourcesOf(connection, "VaultSecret"),
+        ...references.sourcesOf(connection, "secret"),
         ...push.namesOf(connection, "secret"),
       ]),
       files: new Set([
-        ...references.sourcesOf(connection, "VaultFile"),
+        ...references.sourcesOf(connection, "file"),
         ...push.namesOf(connection, "file"),
       ]),
     };

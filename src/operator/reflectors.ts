@@ -1,5 +1,7 @@
 import {
   clusterVaultConnectionKind,
+  clusterVaultFileKind,
+  clusterVaultSecretKind,
   vaultConnectionKind,
   vaultFileKind,
   vaultPushKind,
@@ -74,6 +76,7 @@ export function createReflectors(options: ReflectorsOptions) {
     part: Pick<
       ReflectorGroupOptions<T>,
       | "resource"
+      | "optional"
       | "labelSelector"
       | "fieldSelector"
       | "metadataOnly"
@@ -125,6 +128,17 @@ export function createReflectors(options: ReflectorsOptions) {
       }),
       clusterConnections: reflector({
         resource: clusterVaultConnectionKind,
+        project: withoutCopies,
+      }),
+      // An operator that is newer than the CRDs works without them.
+      clusterSecrets: reflector({
+        resource: clusterVaultSecretKind,
+        optional: true,
+        project: withoutCopies,
+      }),
+      clusterFiles: reflector({
+        resource: clusterVaultFileKind,
+        optional: true,
         project: withoutCopies,
       }),
     }),

@@ -36,9 +36,9 @@ export function operatorSamples({
   shards,
 }: SampleSources): OperatorSamples {
   const { connections, clusterConnections, secrets, files, pushes } = reflectors;
-  const stores = [connections, clusterConnections, secrets, files, pushes].map(
-    (each) => each?.store,
-  );
+  const { clusterSecrets, clusterFiles } = reflectors;
+  const kinds = [connections, clusterConnections, secrets, files, clusterSecrets, clusterFiles];
+  const stores = [...kinds, pushes].map((each) => each?.store);
   return {
     get resources() {
       return stores.flatMap(resourceSamples);

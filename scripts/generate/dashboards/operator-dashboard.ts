@@ -34,7 +34,7 @@ export const operatorDashboard: Dashboard = {
     },
     {
       title: "Resources",
-      description: "Connections, VaultSecrets, VaultFiles and VaultPushes.",
+      description: "Resources of all kinds.",
       unit: "short",
       query: `sum(max by (kind, ready, reason) (vaultsync_resources{${ns}}))`,
       colors: ["blue"],

@@ -107,15 +107,21 @@ describe("CRD schemas are structural", () => {
     expect(JSON.stringify(integers)).not.toContain(String(Number.MAX_SAFE_INTEGER));
   });
 
-  test("no field of a spec refers to another namespace", () => {
-    const paths = schemas.map(([path]) => path).filter((path) => /namespace/i.test(path));
-    // The author of a ClusterVaultConnection grants access to namespaces; no field chooses one that
-    // is read or written.
-    expect(
-      paths.filter(
-        (path) => !path.startsWith("ClusterVaultConnection.spec.access[].namespaceSelector"),
-      ),
-    ).toEqual([]);
+  test("only a cluster-scoped kind has fields that select namespaces", () => {
+    const named = definitions.flatMap(({ spec }) => {
+      const within = `${spec.names.kind}.spec.`;
+      const selects = schemas.some(
+        ([path]) => path.startsWith(within) && /namespace/iu.test(path.slice(within.length)),
+      );
+      return selects ? [[spec.names.kind, spec.scope]] : [];
+    });
+    // The author of a ClusterVaultConnection grants access to namespaces; a namespace is written to
+    // only by a resource in it, and by one that the administrators of the cluster create.
+    expect(named).toEqual([
+      ["ClusterVaultConnection", "Cluster"],
+      ["ClusterVaultSecret", "Cluster"],
+      ["ClusterVaultFile", "Cluster"],
+    ]);
   });
 });
 
@@ -147,6 +153,10 @@ describe("CRD validation rules", () => {
     ["VaultFile.spec", 1],
     ["VaultFile.spec.files", 2],
     ["VaultFile.spec.files[]", 1],
+    ["ClusterVaultSecret.spec", 2],
+    ["ClusterVaultSecret.spec.namespaceSelector", 1],
+    ["ClusterVaultSecret.spec.target", 1],
+    ["ClusterVaultFile.spec", 2],
     ["VaultConnection.spec.url", 1],
     ["VaultConnection.spec.email", 1],
     ["VaultConnection.spec.refreshInterval", 1],

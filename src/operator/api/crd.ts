@@ -4,6 +4,8 @@ import { clusterConnectionSpec } from "./cluster-vault-connection.ts";
 import {
   API_GROUP,
   clusterVaultConnectionKind,
+  clusterVaultFileKind,
+  clusterVaultSecretKind,
   type Kind,
   vaultConnectionKind,
   vaultFileKind,
@@ -11,9 +13,10 @@ import {
   vaultSecretKind,
 } from "./kinds.ts";
 import { connectionSpec, connectionStatus } from "./vault-connection.ts";
-import { vaultFileSpec } from "./vault-file.ts";
+import { clusterFileStatus, clusterSecretStatus } from "./fan-out.ts";
+import { clusterVaultFileSpec, vaultFileSpec } from "./vault-file.ts";
 import { pushStatus, vaultPushSpec } from "./vault-push.ts";
-import { vaultSecretSpec } from "./vault-secret.ts";
+import { clusterVaultSecretSpec, vaultSecretSpec } from "./vault-secret.ts";
 
 /** A column of `kubectl get`; priority 1 shows with `-o wide` only. */
 interface Column {
@@ -61,6 +64,17 @@ const syncColumns = (...more: readonly Column[]): Column[] => [
   messageColumn,
 ];
 
+const fanOutColumns: Column[] = [
+  readyColumn,
+  reasonColumn,
+  { name: "Namespaces", type: "integer", jsonPath: ".status.namespaces.selected" },
+  { name: "In-Sync", type: "integer", jsonPath: ".status.namespaces.ready" },
+  ageColumn,
+  { name: "Connection", type: "string", jsonPath: ".spec.connectionRef.name", priority: 1 },
+  staleColumn,
+  messageColumn,
+];
+
 const pushColumns: Column[] = [
   readyColumn,
   reasonColumn,
@@ -87,6 +101,7 @@ const connectionColumns: Column[] = [
 /** Paths of a spec by which `kubectl get --field-selector` selects resources. */
 const ofConnection = ["connectionRef.name", "connectionRef.kind"];
 const syncSelectors = [...ofConnection, "target.name", "suspend"];
+const fanOutSelectors = ["connectionRef.name", "target.name", "suspend"];
 const pushSelectors = [...ofConnection, "secret.name", "suspend"];
 const connectionSelectors = ["url", "email"];
 
@@ -166,6 +181,23 @@ const definitions: readonly Definition[] = [
     status: fileStatus,
     columns: syncColumns(targetKindColumn),
     selectors: syncSelectors,
+  },
+  {
+    kind: clusterVaultSecretKind,
+    description: "Keeps a Secret in each of several namespaces in sync with secrets of a vault.",
+    spec: clusterVaultSecretSpec,
+    status: clusterSecretStatus,
+    columns: fanOutColumns,
+    selectors: fanOutSelectors,
+  },
+  {
+    kind: clusterVaultFileKind,
+    description:
+      "Keeps a ConfigMap or Secret in each of several namespaces in sync with files of a vault.",
+    spec: clusterVaultFileSpec,
+    status: clusterFileStatus,
+    columns: fanOutColumns,
+    selectors: fanOutSelectors,
   },
   {
     kind: vaultPushKind,

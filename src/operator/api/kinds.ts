@@ -26,11 +26,13 @@ function namespacedKind(kind: string, shortName: string): Kind {
   };
 }
 
-export const vaultConnectionKind = namespacedKind("VaultConnection", "vconn");
-export const clusterVaultConnectionKind: Kind = {
-  ...namespacedKind("ClusterVaultConnection", "cvconn"),
+const clusterKind = (kind: string, shortName: string): Kind => ({
+  ...namespacedKind(kind, shortName),
   namespaced: false,
-};
+});
+
+export const vaultConnectionKind = namespacedKind("VaultConnection", "vconn");
+export const clusterVaultConnectionKind = clusterKind("ClusterVaultConnection", "cvconn");
 /** The kinds of connections that a resource may refer to. */
 export const connectionKinds = {
   VaultConnection: vaultConnectionKind,
@@ -40,3 +42,12 @@ export type ConnectionKind = keyof typeof connectionKinds;
 export const vaultSecretKind = namespacedKind("VaultSecret", "vsec");
 export const vaultPushKind = namespacedKind("VaultPush", "vpush");
 export const vaultFileKind = namespacedKind("VaultFile", "vfile");
+export const clusterVaultSecretKind = clusterKind("ClusterVaultSecret", "cvsec");
+export const clusterVaultFileKind = clusterKind("ClusterVaultFile", "cvfile");
+/** The kinds of resources that have targets. */
+export const syncedKinds = {
+  VaultSecret: vaultSecretKind,
+  VaultFile: vaultFileKind,
+  ClusterVaultSecret: clusterVaultSecretKind,
+  ClusterVaultFile: clusterVaultFileKind,
+} as const;

@@ -127,7 +127,7 @@ export const reasons = {
     "Raise the quota of the namespace, or that of the account in the vault, or free some of it.",
   ),
   PushLoop: stalled(
-    "A VaultSecret or VaultFile reads the entry into the same Secret that is pushed to it. Remove one of the two, or choose another entry.",
+    "Another resource reads the entry into the same Secret that is pushed to it. Remove one of the two, or choose another entry.",
   ),
   PushConflict: stalled(
     "Another VaultPush, which is older, pushes to the same entry of the vault. Remove one of the two.",

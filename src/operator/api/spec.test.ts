@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { schemaOf, specTable } from "../../../test/lab/kube/spec-table.ts";
+import { clusterVaultFileKind, clusterVaultSecretKind } from "./kinds.ts";
 import { explainProblems } from "./validation.ts";
 
 test.each(specTable)("the schema of $what", ({ kind, spec, rejected }) => {
@@ -15,3 +16,15 @@ test.each(specTable)("parsing is idempotent: $what", ({ kind, spec }) => {
   expect(again).toMatchObject({ success: once?.success });
   expect(again?.data).toEqual(once?.data);
 });
+
+test.each([clusterVaultSecretKind, clusterVaultFileKind])(
+  "the schema of a $kind drops rolloutRestart",
+  (kind) => {
+    const rows = specTable.filter(
+      (row) => row.kind === kind && row.what.includes("rolloutRestart"),
+    );
+    expect(rows.map(({ spec }) => schemaOf.get(kind)?.safeParse(spec).data)).toEqual([
+      expect.not.objectContaining({ rolloutRestart: expect.anything() }),
+    ]);
+  },
+);

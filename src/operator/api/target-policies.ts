@@ -157,6 +157,15 @@ const creationPolicy = z
       "Merge: keys are added to an existing object, which is never created or deleted.",
   );
 
+/** The policies of a target that one resource has in each of several namespaces. */
+export const wholePolicy = z
+  .enum(["Owner", "Orphan"])
+  .optional()
+  .describe(
+    "Owner (the default): the target is created, and garbage-collected with this resource. " +
+      "Orphan: it is created, and stays when this resource is deleted or names another target.",
+  );
+
 const whenMissing = z
   .enum(["Delete", "Retain"])
   .optional()

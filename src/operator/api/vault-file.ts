@@ -18,7 +18,13 @@ import {
 } from "./fields.ts";
 import { updates } from "./updates.ts";
 import { rolloutRestart } from "./rollout-restart.ts";
-import { onlyKeysIfMerged, onlyRenderedKeys, targetPolicies } from "./target-policies.ts";
+import { fanOutFields, selectsNamespaces } from "./fan-out.ts";
+import {
+  onlyKeysIfMerged,
+  onlyRenderedKeys,
+  targetPolicies,
+  wholePolicy,
+} from "./target-policies.ts";
 import { withRule } from "./validation.ts";
 import { validate } from "./value-contract.ts";
 
@@ -77,23 +83,43 @@ const target = z.object({
   ...targetPolicies,
 });
 
+/** The fields of a spec that say what the target has, and when it follows. */
+const content = {
+  refreshInterval,
+  expiryNotice,
+  suspend,
+  updates,
+  files: files.describe("Files of the vault to store in the target."),
+  filesFrom: nonEmpty(z.array(filesFromEntry).max(32).optional(), FROM_EXAMPLE).describe(
+    "Rules that select files of the vault to store in the target.",
+  ),
+};
+const ENTRIES = ["files", "filesFrom"] as const;
+
 export const vaultFileSpec = requireEntries(
   z.object({
     connectionRef,
-    refreshInterval,
-    expiryNotice,
-    suspend,
-    updates,
-    files: files.describe("Files of the vault to store in the target."),
-    filesFrom: nonEmpty(z.array(filesFromEntry).max(32).optional(), FROM_EXAMPLE).describe(
-      "Rules that select files of the vault to store in the target.",
-    ),
+    ...content,
     target: onlyRenderedKeys(
       onlyKeysIfMerged(target, ["labels", "annotations", "immutable"]),
     ).describe("The ConfigMap or Secret to keep in sync."),
     rolloutRestart,
   }),
-  ["files", "filesFrom"],
+  ENTRIES,
   EXAMPLE,
 );
 export type VaultFileSpec = z.output<typeof vaultFileSpec>;
+
+export const clusterVaultFileSpec = selectsNamespaces(
+  requireEntries(
+    z.object({
+      ...fanOutFields,
+      ...content,
+      target: onlyRenderedKeys(target.extend({ creationPolicy: wholePolicy })).describe(
+        "The ConfigMap or Secret to keep in sync in each namespace.",
+      ),
+    }),
+    ENTRIES,
+    EXAMPLE,
+  ),
+);

@@ -15,7 +15,13 @@ import {
   version,
   versionOrPrevious,
 } from "./fields.ts";
-import { onlyKeysIfMerged, onlyRenderedKeys, targetPolicies } from "./target-policies.ts";
+import { fanOutFields, selectsNamespaces } from "./fan-out.ts";
+import {
+  onlyKeysIfMerged,
+  onlyRenderedKeys,
+  targetPolicies,
+  wholePolicy,
+} from "./target-policies.ts";
 import { updates } from "./updates.ts";
 import { rolloutRestart } from "./rollout-restart.ts";
 import { withRule } from "./validation.ts";
@@ -190,19 +196,25 @@ const target = z.object({
   ...targetPolicies,
 });
 
+/** The fields of a spec that say what the target has, and when it follows. */
+const content = {
+  refreshInterval,
+  expiryNotice,
+  suspend,
+  updates,
+  data: nonEmpty(distinctEntries, EXAMPLE).describe(
+    "Keys of the target, each with the secret of the vault that it is read from.",
+  ),
+  dataFrom: nonEmpty(z.array(dataFromEntry).max(32).optional(), FROM_EXAMPLE).describe(
+    "Secrets of the vault that make up several keys of the target each.",
+  ),
+};
+const ENTRIES = ["data", "dataFrom"] as const;
+
 export const vaultSecretSpec = requireEntries(
   z.object({
     connectionRef,
-    refreshInterval,
-    expiryNotice,
-    suspend,
-    updates,
-    data: nonEmpty(distinctEntries, EXAMPLE).describe(
-      "Keys of the target, each with the secret of the vault that it is read from.",
-    ),
-    dataFrom: nonEmpty(z.array(dataFromEntry).max(32).optional(), FROM_EXAMPLE).describe(
-      "Secrets of the vault that make up several keys of the target each.",
-    ),
+    ...content,
     target: onlyRenderedKeys(
       onlyKeysIfMerged(target, ["type", "labels", "annotations", "immutable"]),
     )
@@ -210,7 +222,21 @@ export const vaultSecretSpec = requireEntries(
       .describe("The Secret to keep in sync."),
     rolloutRestart,
   }),
-  ["data", "dataFrom"],
+  ENTRIES,
   EXAMPLE,
 );
 export type VaultSecretSpec = z.output<typeof vaultSecretSpec>;
+
+export const clusterVaultSecretSpec = selectsNamespaces(
+  requireEntries(
+    z.object({
+      ...fanOutFields,
+      ...content,
+      target: onlyRenderedKeys(target.extend({ creationPolicy: wholePolicy }))
+        .optional()
+        .describe("The Secret to keep in sync in each namespace."),
+    }),
+    ENTRIES,
+    EXAMPLE,
+  ),
+);

@@ -10,6 +10,8 @@ export interface NamespaceFacts {
   readonly labels: Labels;
   /** Its annotation vaultsync.dev/freeze-until. */
   readonly freeze?: Freeze | undefined;
+  /** It is being deleted: nothing can be created in it. */
+  readonly isTerminating?: true;
 }
 
 /** Returns the freeze of all or some namespaces, from its ConfigMap. */
@@ -23,9 +25,11 @@ export function freezeIn({ metadata, data }: KubeObject): Freeze {
 export function namespaceFacts({ metadata }: KubeObject): NamespaceFacts {
   const { labels = {}, annotations = {} } = metadata;
   const until = annotations[FREEZE_ANNOTATION];
-  if (until === undefined) return { labels };
+  const facts: NamespaceFacts =
+    metadata.deletionTimestamp === undefined ? { labels } : { labels, isTerminating: true };
+  if (until === undefined) return facts;
   const written = { values: { until }, writtenAt: writtenAt(metadata, FREEZE_ANNOTATION) };
-  return { labels, freeze: parseFreezeUntil(written) };
+  return { ...facts, freeze: parseFreezeUntil(written) };
 }
 
 /**

@@ -5,8 +5,11 @@ import { contentOf, type RestartState } from "./restart-state.ts";
 export interface SourceContent {
   /** `<id of the key>.<digest>`; digests under different keys cannot be compared. */
   readonly digest: string;
-  /** Time of the last change in milliseconds since the epoch. */
-  readonly changedAt: number;
+  /**
+   * Time of the last change in milliseconds since the epoch; `undefined`: it counts from the time at
+   * which it is seen.
+   */
+  readonly changedAt: number | undefined;
   /** The times in which its changes restart the workload; none: always. */
   readonly windows?: readonly TimeWindow[] | undefined;
 }

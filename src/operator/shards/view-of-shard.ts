@@ -26,6 +26,9 @@ export function viewOfShard(
       objects.clusterConnections && filteredView(objects.clusterConnections, isOfShard),
     secrets: filteredView(objects.secrets, isResourceOfShard),
     files: filteredView(objects.files, isResourceOfShard),
+    clusterSecrets:
+      objects.clusterSecrets && filteredView(objects.clusterSecrets, isResourceOfShard),
+    clusterFiles: objects.clusterFiles && filteredView(objects.clusterFiles, isResourceOfShard),
     pushes: filteredView(objects.pushes, isResourceOfShard),
   };
 }

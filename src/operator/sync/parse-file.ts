@@ -1,4 +1,5 @@
-import { vaultFileSpec, type VaultFileSpec } from "../api/vault-file.ts";
+import { clusterVaultFileKind } from "../api/kinds.ts";
+import { clusterVaultFileSpec, vaultFileSpec, type VaultFileSpec } from "../api/vault-file.ts";
 import { findDigest, withForms } from "./item-form.ts";
 import {
   type DesiredState,
@@ -22,7 +23,10 @@ function findOf(
   return { id: `filesFrom[${index}]`, ...rule, digest: findDigest(rule) };
 }
 
-function desiredState(spec: VaultFileSpec, name: string): DesiredState {
+/** The part of a spec that a ClusterVaultFile has as well. */
+type FileSpec = Pick<VaultFileSpec, "files" | "filesFrom" | "target">;
+
+function desiredState(spec: FileSpec, name: string): DesiredState {
   const { kind, creationPolicy } = spec.target;
   const template = templateOf(spec.target);
   const items = (spec.files ?? []).map(
@@ -43,8 +47,10 @@ function desiredState(spec: VaultFileSpec, name: string): DesiredState {
 }
 
 /**
- * Parses and validates a VaultFile, because the installed CRD may be older than the operator.
- * Total.
+ * Parses and validates a VaultFile, or a ClusterVaultFile in one namespace, because the installed
+ * CRD may be older than the operator. Total.
  */
 export const parseFile = (object: WrittenResource): ParsedResource =>
-  parseResource("VaultFile", vaultFileSpec, object, desiredState);
+  object.kind === clusterVaultFileKind.kind
+    ? parseResource("ClusterVaultFile", clusterVaultFileSpec, object, desiredState)
+    : parseResource("VaultFile", vaultFileSpec, object, desiredState);

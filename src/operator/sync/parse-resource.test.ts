@@ -134,21 +134,53 @@ describe("parseResource with the accept annotation", () => {
   });
 });
 
-describe("parseResource with an invalid spec", () => {
-  const kinds = ["VaultSecret", "VaultFile"];
-  const wrong = specTable.filter(
-    ({ rejected, kind }) => rejected !== undefined && kinds.includes(kind.kind),
-  );
+const cluster = {
+  connectionRef: { kind: "ClusterVaultConnection", name: "corporate" },
+  namespaceSelector: { matchLabels: { team: "shop" } },
+};
 
-  test.each(wrong)("returns InvalidSpec without items: $what", ({ kind, spec, rejected }) => {
-    const parsed = kind.kind === "VaultFile" ? vaultFile(spec) : vaultSecret(spec);
-    expect(parsed).toMatchObject({
-      ok: false,
-      resource: { kind: kind.kind, uid: "u1", generation: 4, items: [], whenRemoved: "Retain" },
-      readyCondition: { ready: false, reason: "InvalidSpec" },
-    });
-    expect(parsed.ok ? "" : parsed.readyCondition.message).toContain(rejected?.message);
+test("parseResource reads a ClusterVaultSecret as a VaultSecret of one namespace", () => {
+  const data = [{ secretKey: "a", remoteRef: { key: "shop-db" } }];
+  const parsed = vaultSecret({ connectionRef: cluster.connectionRef, data });
+  expect(parseSecret(object("ClusterVaultSecret", { ...cluster, data }))).toEqual({
+    ...parsed,
+    resource: { ...parsed.resource, kind: "ClusterVaultSecret" },
   });
+});
+
+test("parseResource reads a ClusterVaultFile as a VaultFile of one namespace", () => {
+  const spec = { files: [{ filename: "web.conf" }], target: { kind: "ConfigMap" } };
+  const parsed = vaultFile({ connectionRef: cluster.connectionRef, ...spec });
+  expect(parseFile(object("ClusterVaultFile", { ...cluster, ...spec }))).toEqual({
+    ...parsed,
+    resource: { ...parsed.resource, kind: "ClusterVaultFile" },
+  });
+});
+
+describe("parseResource with an invalid spec", () => {
+  const parsers = new Map([
+    ["VaultSecret", parseSecret],
+    ["VaultFile", parseFile],
+    ["ClusterVaultSecret", parseSecret],
+    ["ClusterVaultFile", parseFile],
+  ]);
+  const wrong = specTable.flatMap((row) => {
+    const parse = parsers.get(row.kind.kind);
+    return row.rejected === undefined || parse === undefined ? [] : [{ ...row, parse }];
+  });
+
+  test.each(wrong)(
+    "returns InvalidSpec without items: $what",
+    ({ parse, kind, spec, rejected }) => {
+      const parsed = parse(object(kind.kind, spec));
+      expect(parsed).toMatchObject({
+        ok: false,
+        resource: { kind: kind.kind, uid: "u1", generation: 4, items: [], whenRemoved: "Retain" },
+        readyCondition: { ready: false, reason: "InvalidSpec" },
+      });
+      expect(parsed.ok ? "" : parsed.readyCondition.message).toContain(rejected?.message);
+    },
+  );
 
   test.each([undefined, null, "text", 7, [], {}])("does not throw: %j", (spec) => {
     expect(vaultSecret(spec).ok).toBe(false);

@@ -12,10 +12,12 @@ import type { ConnectionKind } from "../api/kinds.ts";
 import { parseHold } from "./gate.ts";
 import type { SyncResource, TargetPolicy, TargetTemplate, UpdatePolicy } from "./sync-resource.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
+import { entriesOf } from "./sync-key.ts";
 import { timeWindows } from "../lib/window.ts";
 
 /** A resource as the API server or a file has it. */
 export interface WrittenResource {
+  readonly kind?: string;
   readonly metadata: {
     readonly name: string;
     readonly namespace?: string;
@@ -146,7 +148,7 @@ export function parseResource<S extends CommonSpec>(
     };
   }
   const target = {
-    kind: kind === "VaultSecret" ? "Secret" : "ConfigMap",
+    kind: entriesOf(kind) === "secret" ? "Secret" : "ConfigMap",
     name: metadata.name,
     type: undefined,
   } as const;

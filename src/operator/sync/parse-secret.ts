@@ -1,6 +1,12 @@
 import type { Rewrite } from "./rewrite-key.ts";
 import { defined } from "../lib/defined.ts";
-import { defaultSecretTypes, vaultSecretSpec, type VaultSecretSpec } from "../api/vault-secret.ts";
+import {
+  clusterVaultSecretSpec,
+  defaultSecretTypes,
+  vaultSecretSpec,
+  type VaultSecretSpec,
+} from "../api/vault-secret.ts";
+import { clusterVaultSecretKind } from "../api/kinds.ts";
 import { findDigest, withForms } from "./item-form.ts";
 import {
   type DesiredState,
@@ -13,6 +19,8 @@ import {
 import { notReady } from "./ready-condition.ts";
 import type { Find, SyncItem } from "./sync-resource.ts";
 
+/** The part of a spec that a ClusterVaultSecret has as well. */
+type SecretSpec = Pick<VaultSecretSpec, "data" | "dataFrom" | "target">;
 type DataEntry = NonNullable<VaultSecretSpec["data"]>[number];
 type DataFromEntry = NonNullable<VaultSecretSpec["dataFrom"]>[number];
 
@@ -56,12 +64,12 @@ function sourcesOf({
   data = [],
   dataFrom = [],
   target,
-}: VaultSecretSpec): Pick<DesiredState, "items" | "finds"> {
+}: SecretSpec): Pick<DesiredState, "items" | "finds"> {
   const items = [...data.map(dataItem), ...dataFrom.flatMap(extractedItem)];
   return withForms({ items, finds: dataFrom.flatMap(findOf) }, templateOf(target));
 }
 
-function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
+function desiredState(spec: SecretSpec, name: string): DesiredState {
   return {
     ...sourcesOf(spec),
     template: templateOf(spec.target),
@@ -75,15 +83,18 @@ function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
 }
 
 /**
- * Parses and validates a VaultSecret, because the installed CRD may be older than the operator.
- * Total.
+ * Parses and validates a VaultSecret, or a ClusterVaultSecret in one namespace, because the
+ * installed CRD may be older than the operator. Total.
  * @param moreTypes types of Secrets that targets may have in addition to the default ones
  */
 export function parseSecret(
   object: WrittenResource,
   moreTypes: readonly string[] = [],
 ): ParsedResource {
-  const parsed = parseResource("VaultSecret", vaultSecretSpec, object, desiredState);
+  const parsed =
+    object.kind === clusterVaultSecretKind.kind
+      ? parseResource("ClusterVaultSecret", clusterVaultSecretSpec, object, desiredState)
+      : parseResource("VaultSecret", vaultSecretSpec, object, desiredState);
   const { type } = parsed.resource.target;
   const types = [...defaultSecretTypes, ...moreTypes];
   if (!parsed.ok || type === undefined || types.includes(type)) return parsed;

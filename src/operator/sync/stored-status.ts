@@ -5,6 +5,7 @@ import {
   type SecretItemStatus,
   secretStatus,
 } from "../api/status.ts";
+import { entriesOf } from "./sync-key.ts";
 import { rewriteKey } from "./rewrite-key.ts";
 import type { EarlierName } from "./find-items.ts";
 import type { Find, SyncItem, SyncResource } from "./sync-resource.ts";
@@ -15,7 +16,9 @@ export type SyncStatus = z.output<typeof secretStatus> | z.output<typeof fileSta
 
 /** Parses a stored status. A malformed one counts as empty and is rewritten. */
 export function readStatus(kind: SyncResource["kind"], status: unknown): SyncStatus {
-  return (kind === "VaultSecret" ? secretStatus : fileStatus).safeParse(status ?? {}).data ?? {};
+  return (
+    (entriesOf(kind) === "secret" ? secretStatus : fileStatus).safeParse(status ?? {}).data ?? {}
+  );
 }
 
 /** The state of a key of the target, as a status shows it. */

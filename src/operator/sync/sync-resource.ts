@@ -93,9 +93,12 @@ export interface UpdatePolicy {
   readonly windows: readonly TimeWindow[];
 }
 
-/** The desired state of a VaultSecret or VaultFile: the input of every decision. */
+/**
+ * The desired state of a VaultSecret or VaultFile, or of a ClusterVaultSecret or ClusterVaultFile in
+ * one namespace: the input of every decision.
+ */
 export interface SyncResource {
-  readonly kind: "VaultSecret" | "VaultFile";
+  readonly kind: "VaultSecret" | "VaultFile" | "ClusterVaultSecret" | "ClusterVaultFile";
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;

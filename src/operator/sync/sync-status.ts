@@ -17,6 +17,7 @@ import { attemptStatus, OVERDUE_MS } from "./attempt-status.ts";
 import { isDropped } from "./decide.ts";
 import type { Report } from "./report.ts";
 import { type Candidate, deadlineOf, replacedBy, type Resolution } from "./resolution.ts";
+import { entriesOf } from "./sync-key.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 
 /** Everything that a status is computed from. Timestamps are in milliseconds since the epoch. */
@@ -97,7 +98,7 @@ function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resoluti
     notAfter: formatTimestamp(certificate?.to),
     deleteAt: formatTimestamp(deadlineOf(resolution)),
   });
-  if (input.resource.kind === "VaultFile") return { key: id, filename: source, ...facts };
+  if (entriesOf(input.resource.kind) === "file") return { key: id, filename: source, ...facts };
   // Without bytes, the deadline is of the entry that lacks the version.
   const owner =
     resolution.state === "no-version" && !isInTarget({ secretKey: id, key: source, ...facts })

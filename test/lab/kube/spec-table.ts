@@ -1,6 +1,8 @@
 import type { z } from "zod";
 import {
   clusterVaultConnectionKind,
+  clusterVaultFileKind,
+  clusterVaultSecretKind,
   type Kind,
   vaultConnectionKind,
   vaultFileKind,
@@ -9,10 +11,11 @@ import {
 } from "../../../src/operator/api/kinds.ts";
 import { clusterConnectionSpec } from "../../../src/operator/api/cluster-vault-connection.ts";
 import { connectionSpec } from "../../../src/operator/api/vault-connection.ts";
-import { vaultFileSpec } from "../../../src/operator/api/vault-file.ts";
+import { clusterVaultFileSpec, vaultFileSpec } from "../../../src/operator/api/vault-file.ts";
 import { vaultPushSpec } from "../../../src/operator/api/vault-push.ts";
-import { vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";
+import { clusterVaultSecretSpec, vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";
 import { clusterConnectionCases, connectionCases } from "./connection-spec-cases.ts";
+import { clusterFileCases, clusterSecretCases } from "./fan-out-spec-cases.ts";
 import { pushCases } from "./push-spec-cases.ts";
 import { type Case, rejectedByRule, rejectedBySchema, type SpecRow } from "./spec-row.ts";
 import {
@@ -29,6 +32,8 @@ export const schemaOf = new Map<Kind, z.ZodType>([
   [clusterVaultConnectionKind, clusterConnectionSpec],
   [vaultSecretKind, vaultSecretSpec],
   [vaultFileKind, vaultFileSpec],
+  [clusterVaultSecretKind, clusterVaultSecretSpec],
+  [clusterVaultFileKind, clusterVaultFileSpec],
   [vaultPushKind, vaultPushSpec],
 ]);
 
@@ -310,6 +315,8 @@ function rows(kind: Kind, cases: readonly Case[]): SpecRow[] {
 export const specTable: readonly SpecRow[] = [
   ...rows(vaultSecretKind, secrets),
   ...rows(vaultFileKind, files),
+  ...rows(clusterVaultSecretKind, clusterSecretCases),
+  ...rows(clusterVaultFileKind, clusterFileCases),
   ...rows(vaultPushKind, pushCases),
   ...rows(vaultConnectionKind, connectionCases),
   ...rows(clusterVaultConnectionKind, clusterConnectionCases),

@@ -26,6 +26,7 @@ import { secretRecord } from "../vault/secret-record.ts";
 import { ignoredCallbacks, openConnection } from "../vault/open-connection.ts";
 import { InMemoryKubeApi } from "./in-memory-kube-api.ts";
 import { QueueLimits } from "../../../src/operator/runtime/queue-limits.ts";
+import { entriesOf, forEachKind } from "../../../src/operator/sync/sync-key.ts";
 
 const KEY = "shop/db";
 
@@ -231,10 +232,10 @@ export class SyncScene {
     const targets = new TargetRecords({ watched, clock, requeue: () => undefined });
     const contentKey = new Redacted(new TextEncoder().encode("key of the installation"));
     return new SyncReconciler({
-      kinds: {
-        VaultSecret: { source: secretSource(), resources: this.#resources },
-        VaultFile: { source: fileSource, resources: new ObjectStore<KubeObject>() },
-      },
+      kinds: forEachKind((kind) => ({
+        source: entriesOf(kind) === "file" ? fileSource : secretSource(),
+        resources: kind === "VaultSecret" ? this.#resources : new ObjectStore<KubeObject>(),
+      })),
       connections: { get: (key) => this.#connections.get(key) ?? { state: "absent" } },
       access: { of: () => () => true, isCurrent: () => true, isAvailable: true },
       targets,

@@ -10,7 +10,7 @@ import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { SYNC_KINDS, type SyncKind, syncKey } from "../../sync/sync-key.ts";
+import { fansOut, forEachKind, SYNC_KINDS, type SyncKind, syncKey } from "../../sync/sync-key.ts";
 import type { WorkloadWatch } from "../restart/workload-watch.ts";
 import { ConvergenceReconciler } from "./convergence-reconciler.ts";
 import { PendingChanges } from "./pending-changes.ts";
@@ -58,10 +58,7 @@ export class ConvergenceController {
     this.#pending = new PendingChanges(clock);
     this.#reconciler = new ConvergenceReconciler({
       ...options,
-      resources: {
-        VaultSecret: resources.VaultSecret.store,
-        VaultFile: resources.VaultFile.store,
-      },
+      resources: forEachKind((kind) => resources[kind].store),
       pending: this.#pending,
     });
   }
@@ -71,7 +68,8 @@ export class ConvergenceController {
     const { resources, watches, auto } = this.#options;
     const stack = new DisposableStack();
     if (!auto) return stack;
-    for (const kind of SYNC_KINDS) {
+    // The status of a resource for several namespaces does not show their pods.
+    for (const kind of SYNC_KINDS.filter((one) => !fansOut(one))) {
       stack.use(
         replayAndSubscribe(resources[kind], (change) => {
           const object = change.type === "deleted" ? undefined : change.now;

@@ -2,7 +2,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { mergeConditions, type ConditionNow } from "../../api/conditions.ts";
-import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
+import { syncedKinds } from "../../api/kinds.ts";
 import { FIELD_MANAGER } from "../../api/names.ts";
 import { rolloutRestart, type WorkloadKind, workloadKinds } from "../../api/rollout-restart.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
@@ -20,7 +20,7 @@ import {
 } from "../../restart/decide-convergence.ts";
 import type { RunningPod } from "../../restart/running-pod.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
-import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
+import { forEachKind, parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import { readStatus, type SyncStatus } from "../../sync/stored-status.ts";
 import { DONE } from "../outcome/outcome.ts";
 import { regarding } from "../outcome/record-readiness.ts";
@@ -90,10 +90,7 @@ export class ConvergenceReconciler {
   constructor(options: ConvergenceReconcilerOptions) {
     const { api, clock } = options;
     this.#options = options;
-    this.#writers = {
-      VaultSecret: new StatusWriter(api, vaultSecretKind, clock),
-      VaultFile: new StatusWriter(api, vaultFileKind, clock),
-    };
+    this.#writers = forEachKind((kind) => new StatusWriter(api, syncedKinds[kind], clock));
   }
 
   /** Drops what is remembered of a deleted resource. */

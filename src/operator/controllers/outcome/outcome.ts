@@ -4,6 +4,7 @@ import type { ConnectionFacts } from "../../connection/connection-facts.ts";
 import { listProblem } from "../../connection/connection-problem.ts";
 import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
 import type { Attempt } from "../../sync/attempt-status.ts";
+import type { SyncKind } from "../../sync/sync-key.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 
 /**
@@ -66,5 +67,5 @@ type WriteAction = "created" | "updated" | "repaired" | "deleted" | "pushed" | "
 /** Observes the writes of targets and entries; implemented by the metrics. Must not throw. */
 export interface WriteObserver {
   /** @param kind kind of the resource whose target or entry was written */
-  written(kind: "VaultSecret" | "VaultFile" | "VaultPush", action: WriteAction): void;
+  written(kind: SyncKind | "VaultPush", action: WriteAction): void;
 }

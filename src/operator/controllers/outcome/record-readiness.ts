@@ -1,6 +1,8 @@
 import type { Logger } from "../../../lib/logger.ts";
 import {
   clusterVaultConnectionKind,
+  clusterVaultFileKind,
+  clusterVaultSecretKind,
   vaultConnectionKind,
   vaultFileKind,
   vaultPushKind,
@@ -57,6 +59,8 @@ const kinds = new Map(
     clusterVaultConnectionKind,
     vaultSecretKind,
     vaultFileKind,
+    clusterVaultSecretKind,
+    clusterVaultFileKind,
     vaultPushKind,
   ].map((kind) => [kind.kind, kind]),
 );

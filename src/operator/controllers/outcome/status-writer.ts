@@ -38,7 +38,7 @@ interface Outdated extends Versioned {
  * condition Ready; see docs/design/status.md#status-writes.
  */
 export class StatusWriter {
-  readonly #api: KubeApi;
+  readonly #api: Pick<KubeApi, "replaceStatus">;
   readonly #descriptor: ResourceDescriptor;
   readonly #logger: Logger;
   readonly #clock: Clock;
@@ -54,7 +54,7 @@ export class StatusWriter {
   readonly #outdated = new Map<string, Outdated>();
 
   constructor(
-    api: KubeApi,
+    api: Pick<KubeApi, "replaceStatus">,
     descriptor: ResourceDescriptor,
     clock: Clock,
     logger: Logger = silentLogger,

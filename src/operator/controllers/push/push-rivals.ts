@@ -5,24 +5,30 @@ import { keyOf, type KubeObject } from "../../kube/resource.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { GroupIndex, type GroupNames } from "../../lib/groups.ts";
-import type { EntryKind } from "../../vault-client/connection.ts";
 import { matchesPattern, patternReference } from "../../vault-client/pattern.ts";
 import { settingsOf } from "../../connection/connection-settings.ts";
 import { parseConnection } from "../../connection/parse-connection.ts";
 import type { OpenConnection } from "../connection/connection-state.ts";
 import type { SourceKind } from "../sync/source-kind.ts";
-import type { SyncKind } from "../../sync/sync-key.ts";
+import {
+  entriesOf,
+  parseSyncKey,
+  SYNC_KINDS,
+  type SyncKind,
+  syncKey,
+} from "../../sync/sync-key.ts";
 import { readPushStatus } from "../../push/push-status.ts";
 import { entryOf, parsePush, type PushItem, type PushResource } from "../../push/push-resource.ts";
 import { withoutTrailingSlashes } from "../../../lib/without-trailing-slashes.ts";
 
-/** The custom resources of the whole cluster: a rival may belong to another shard. */
+/** The resources that have targets, of the whole cluster. */
+type Readers = Readonly<Record<SyncKind, Watched<KubeObject>>>;
+
+/** The other custom resources of the whole cluster: a rival may belong to another shard. */
 export interface ClusterResources {
   readonly connections: Watched<KubeObject>;
   /** `undefined` if the operator serves some namespaces only. */
   readonly clusterConnections?: Watched<KubeObject> | undefined;
-  readonly secrets: Watched<KubeObject>;
-  readonly files: Watched<KubeObject>;
   readonly pushes: Watched<KubeObject>;
   /** Reports whether all namespaces that the operator serves are listed and watched. */
   readonly isListed: () => boolean;
@@ -43,7 +49,6 @@ function vaultAccount(url: string, account: string): VaultAccount {
 }
 
 const entryName = ({ kind, name }: Pick<PushItem, "kind" | "name">): string => `${kind}\n${name}`;
-const kindOf: Readonly<Record<SyncKind, EntryKind>> = { VaultSecret: "secret", VaultFile: "file" };
 
 type Group = "entry" | "secret" | "target";
 
@@ -62,6 +67,7 @@ function pushNames(resource: PushResource | undefined): GroupNames<Group> {
  */
 export class PushRivals {
   readonly #cluster: ClusterResources;
+  readonly #readers: Readers;
   readonly #sources: Readonly<Record<SyncKind, SourceKind>>;
   /**
    * Keys of the VaultPushes by entry and by Secret, and of the readers by target, each
@@ -73,8 +79,13 @@ export class PushRivals {
   /** Readers are indexed from the first VaultPush on: most clusters have none. */
   #hasPushes = false;
 
-  constructor(cluster: ClusterResources, sources: Readonly<Record<SyncKind, SourceKind>>) {
+  constructor(
+    cluster: ClusterResources,
+    readers: Readers,
+    sources: Readonly<Record<SyncKind, SourceKind>>,
+  ) {
     this.#cluster = cluster;
+    this.#readers = readers;
     this.#sources = sources;
   }
 
@@ -97,7 +108,7 @@ export class PushRivals {
    */
   readerChanged(kind: SyncKind, { key, ...change }: StoreChange<KubeObject>): ReadonlySet<string> {
     if (!this.#hasPushes) return new Set();
-    const reader = `${kind}/${key}`;
+    const reader = syncKey(kind, key);
     const before = this.#namesOf(reader, "target");
     this.#indexReader(kind, key, "now" in change ? change.now : undefined);
     const targets = new Set([...before, ...this.#namesOf(reader, "target")]);
@@ -170,17 +181,16 @@ export class PushRivals {
 
   #indexReaders(): void {
     this.#hasPushes = true;
-    const { secrets, files } = this.#cluster;
-    for (const [key, object] of secrets.store.entries())
-      this.#indexReader("VaultSecret", key, object);
-    for (const [key, object] of files.store.entries()) this.#indexReader("VaultFile", key, object);
+    for (const kind of SYNC_KINDS)
+      for (const [key, object] of this.#readers[kind].store.entries())
+        this.#indexReader(kind, key, object);
   }
 
   #indexReader(kind: SyncKind, key: string, object: KubeObject | undefined): void {
     const parsed = object && this.#sources[kind].parse(object);
     const isRead = parsed?.ok === true && parsed.resource.target.kind === "Secret";
     const target = isRead && `${parsed.resource.namespace}/${parsed.resource.target.name}`;
-    this.#replace(`${kind}/${key}`, target === false ? [] : [["target", target]]);
+    this.#replace(syncKey(kind, key), target === false ? [] : [["target", target]]);
   }
 
   #replace(key: string, now: GroupNames<Group>): void {
@@ -207,9 +217,9 @@ export class PushRivals {
     { url }: VaultAccount,
   ): string | undefined {
     for (const reader of this.#index.get("target", `${namespace}/${secret}`)) {
-      const [kind, key] = readerKey(reader);
-      const object = this.#cluster[kind === "VaultFile" ? "files" : "secrets"].store.get(key);
-      if (object === undefined || kindOf[kind] !== item.kind) continue;
+      const { kind, objectKey } = parseSyncKey(reader);
+      const object = this.#readers[kind].store.get(objectKey);
+      if (object === undefined || entriesOf(kind) !== item.kind) continue;
       const { resource } = this.#sources[kind].parse(object);
       const reads =
         resource.items.some(({ source }) => source === item.name) || findsName(resource, item.name);
@@ -288,14 +298,6 @@ function ownerOf(
   if (owner !== undefined || kind === "file") return owner ?? account;
   const shown = readPushStatus(status).items?.find(({ key }) => key === name);
   return shown?.owner?.toLowerCase() ?? account;
-}
-
-function readerKey(reader: string): [SyncKind, string] {
-  const slash = reader.indexOf("/");
-  return [
-    reader.slice(0, slash) === "VaultFile" ? "VaultFile" : "VaultSecret",
-    reader.slice(slash + 1),
-  ];
 }
 
 /**

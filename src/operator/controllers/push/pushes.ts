@@ -6,7 +6,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { ControllerObserver } from "../../runtime/controller.ts";
 import type { WriteObserver } from "../outcome/outcome.ts";
 import type { SourceKind } from "../sync/source-kind.ts";
-import type { SyncKind } from "../../sync/sync-key.ts";
+import { SYNC_KINDS, type SyncKind } from "../../sync/sync-key.ts";
 import type { ConnectionRegistry } from "../connection/connection-registry.ts";
 import { FreshLists } from "../outcome/fresh-lists.ts";
 import type { ItemPusherOptions } from "./push-attempt.ts";
@@ -24,8 +24,9 @@ export interface PushesOptions
   /** The VaultPushes of this shard, and the Secrets that the operator watches: its targets. */
   readonly pushes: Watched<KubeObject>;
   readonly targetSecrets: Pick<Watched<unknown>, "onChange">;
-  /** The custom resources of all shards. */
+  /** The custom resources of all shards, and those that have targets. */
   readonly cluster: ClusterResources;
+  readonly readers: Readonly<Record<SyncKind, Watched<KubeObject>>>;
   readonly sources: Readonly<Record<SyncKind, SourceKind>>;
 }
 
@@ -36,8 +37,8 @@ export class Pushes {
 
   constructor(options: PushesOptions) {
     this.#options = options;
-    const { cluster, sources, clock, pushes } = options;
-    const rivals = new PushRivals(cluster, sources);
+    const { cluster, readers, sources, clock, pushes } = options;
+    const rivals = new PushRivals(cluster, readers, sources);
     const lists = new FreshLists(clock, (key) => this.controller.listEnded(key));
     const parts = { ...options, rivals, lists, resources: pushes.store };
     const reconciler = new PushReconciler({ ...parts, removal: new PushRemoval(parts) });
@@ -50,18 +51,14 @@ export class Pushes {
    */
   subscribe(): Disposable {
     const { controller } = this;
-    const { cluster, pushes, targetSecrets } = this.#options;
+    const { cluster, readers, pushes, targetSecrets } = this.#options;
     const stack = new DisposableStack();
     // First: the rivals of a VaultPush must be known before it is reconciled.
     stack.use(replayAndSubscribe(cluster.pushes, (change) => controller.rivalChanged(change)));
-    stack.use(
-      replayAndSubscribe(cluster.secrets, (change) =>
-        controller.readerChanged("VaultSecret", change),
-      ),
-    );
-    stack.use(
-      replayAndSubscribe(cluster.files, (change) => controller.readerChanged("VaultFile", change)),
-    );
+    for (const kind of SYNC_KINDS)
+      stack.use(
+        replayAndSubscribe(readers[kind], (change) => controller.readerChanged(kind, change)),
+      );
     stack.use(replayAndSubscribe(pushes, (change) => controller.resourceChanged(change)));
     stack.use(targetSecrets.onChange(({ key }) => controller.secretChanged(key)));
     return stack;

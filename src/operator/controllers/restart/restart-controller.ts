@@ -11,7 +11,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { type SyncKind, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
+import { forEachKind, type SyncKind, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
 import { RestartEvents } from "./restart-events.ts";
 import { RestartIndex, restartSource, type RestartSource, shownBy } from "./restart-index.ts";
 import { RestartPace } from "./restart-pace.ts";
@@ -67,10 +67,7 @@ export class RestartController {
     // One workload of a namespace at a time: the status of one resource may show several of them.
     const limits = new QueueLimits(clock, CONCURRENCY);
     this.queue = new WorkQueue({ clock, random, turnOf, capOf: turnOf, maxInFlight: 1, limits });
-    const stores = {
-      VaultSecret: resources.VaultSecret.store,
-      VaultFile: resources.VaultFile.store,
-    };
+    const stores = forEachKind((kind) => resources[kind].store);
     this.#index = new RestartIndex(stores);
     this.#statuses = new RestartStatuses({ ...options, resources: stores, index: this.#index });
     const events = new RestartEvents({ ...options, resources: stores });

@@ -3,6 +3,7 @@ import { ObjectStore } from "../../kube/cache/object-store.ts";
 import type { EventRecord } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { RestartEvents } from "./restart-events.ts";
+import { entriesOf, forEachKind } from "../../sync/sync-key.ts";
 
 const WEB = {
   kind: "Deployment",
@@ -23,10 +24,7 @@ function recorder() {
   const records: EventRecord[] = [];
   const events = new RestartEvents({
     events: { record: (event) => records.push(event) },
-    resources: {
-      VaultSecret: storeOf("VaultSecret", "db"),
-      VaultFile: storeOf("VaultFile", "conf"),
-    },
+    resources: forEachKind((kind) => storeOf(kind, entriesOf(kind) === "file" ? "conf" : "db")),
   });
   return { records, events };
 }

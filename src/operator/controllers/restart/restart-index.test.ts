@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { ObjectStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { RestartIndex, restartSource } from "./restart-index.ts";
+import { forEachKind } from "../../sync/sync-key.ts";
 
 /**
  * An index of VaultSecrets in the namespace `shop`; `put` returns the number of entries that it
@@ -9,7 +10,9 @@ import { RestartIndex, restartSource } from "./restart-index.ts";
  */
 function scene() {
   const store = new ObjectStore<KubeObject>();
-  const index = new RestartIndex({ VaultSecret: store, VaultFile: new ObjectStore<KubeObject>() });
+  const index = new RestartIndex(
+    forEachKind((kind) => (kind === "VaultSecret" ? store : new ObjectStore<KubeObject>())),
+  );
   const put = (name: string, target = name, spec: object = {}): number => {
     const status = {
       target: { kind: "Secret", name: target, digest: "d" },

@@ -12,7 +12,14 @@ import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import { keyOf, type KubeObject } from "../../kube/resource.ts";
 import type { SourceContent } from "../../restart/decide-restart.ts";
 import { readStatus } from "../../sync/stored-status.ts";
-import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "../../sync/sync-key.ts";
+import {
+  entriesOf,
+  forEachKind,
+  parseSyncKey,
+  SYNC_KINDS,
+  syncKey,
+  type SyncKind,
+} from "../../sync/sync-key.ts";
 import { workloadKey, type WorkloadMetadata, type WorkloadRef } from "./workload.ts";
 
 /** The part of a VaultSecret or VaultFile that concerns restarts. */
@@ -33,7 +40,7 @@ export interface RestartSource {
 export function restartSource(kind: SyncKind, object: KubeObject): RestartSource {
   const { namespace = "", name } = object.metadata;
   const spec = isObject(object.spec) ? object.spec["rolloutRestart"] : undefined;
-  const { target, syncedAt = "", restarts = [] } = readStatus(kind, object["status"]);
+  const { target, syncedAt, restarts = [] } = readStatus(kind, object["status"]);
   const { digest } = target ?? {};
   return {
     kind,
@@ -41,7 +48,10 @@ export function restartSource(kind: SyncKind, object: KubeObject): RestartSource
     name,
     references: rolloutRestart.safeParse(spec).data ?? [],
     target: target && `${target.kind}/${namespace}/${target.name}`,
-    content: digest === undefined ? undefined : { digest, changedAt: Date.parse(syncedAt) || 0 },
+    content:
+      digest === undefined
+        ? undefined
+        : { digest, changedAt: syncedAt === undefined ? undefined : Date.parse(syncedAt) || 0 },
     restarts,
   };
 }
@@ -69,10 +79,7 @@ function selectedKinds({ namespace, references }: RestartSource): string[] {
 }
 
 /** The kind of target that a resource has by default; most targets have the name of their resource. */
-const usualTarget: Readonly<Record<SyncKind, string>> = {
-  VaultSecret: "Secret",
-  VaultFile: "ConfigMap",
-};
+const usualTarget = forEachKind((kind) => (entriesOf(kind) === "secret" ? "Secret" : "ConfigMap"));
 
 /** Names of workloads, kinds that selectors select in a namespace, and targets but usual ones. */
 type Group = "name" | "selector" | "target" | "shown";

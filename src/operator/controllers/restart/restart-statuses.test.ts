@@ -5,6 +5,7 @@ import type { RestartStatus } from "../../api/status.ts";
 import { ObjectStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { RestartStatuses } from "./restart-statuses.ts";
+import { forEachKind } from "../../sync/sync-key.ts";
 
 const { signal } = new AbortController();
 const entryOf = (name: string, time?: string): RestartStatus => ({
@@ -34,7 +35,7 @@ function scene(showing: readonly string[] = []) {
   };
   const statuses = new RestartStatuses({
     api,
-    resources: { VaultSecret: store, VaultFile: new ObjectStore() },
+    resources: forEachKind((kind) => (kind === "VaultSecret" ? store : new ObjectStore())),
     index: { showing: () => new Set(showing) },
     clock: new VirtualClock(),
   });

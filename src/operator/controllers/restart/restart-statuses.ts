@@ -7,8 +7,8 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { readStatus } from "../../sync/stored-status.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
-import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
-import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
+import { syncedKinds } from "../../api/kinds.ts";
+import { fansOut, forEachKind, parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import type { Entry } from "./restart-entry.ts";
 import type { RestartIndex } from "./restart-index.ts";
 import { parseWorkloadKey, type WorkloadRef } from "./workload.ts";
@@ -53,10 +53,7 @@ export class RestartStatuses {
   constructor(options: RestartStatusesOptions) {
     const { api, clock } = options;
     this.#options = options;
-    this.#writers = {
-      VaultSecret: new StatusWriter(api, vaultSecretKind, clock),
-      VaultFile: new StatusWriter(api, vaultFileKind, clock),
-    };
+    this.#writers = forEachKind((kind) => new StatusWriter(api, syncedKinds[kind], clock));
   }
 
   /**
@@ -89,6 +86,8 @@ export class RestartStatuses {
     signal: AbortSignal,
   ): Promise<void> {
     const { kind, objectKey } = parseSyncKey(key);
+    // The status of a resource for several namespaces does not show their workloads.
+    if (fansOut(kind)) return;
     const object = this.#options.resources[kind].get(objectKey);
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return;
     const current = this.#writers[kind].current(key, object);

@@ -15,7 +15,6 @@ export const fileSource: SourceKind = {
       own: true,
     })),
   isListed: (snapshot, name) => snapshot.file(name) !== undefined,
-  changed: ({ files }) => files,
   candidates: (snapshot, item, { connection, vault }, consumer) => {
     const record = snapshot.file(item.source);
     if (record === undefined) return [];

@@ -2,6 +2,7 @@ import { findCondition } from "../../api/conditions.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { ifFound } from "../../kube/kube-error.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
+import { fansOut } from "../../sync/sync-key.ts";
 import type { SyncStatus } from "../../sync/stored-status.ts";
 import {
   isOwnedBy,
@@ -64,7 +65,10 @@ function mayBeHidden(resource: SyncResource, { target, conditions }: SyncStatus)
   const reason = findCondition(conditions, "Ready")?.reason;
   const hadConflict = reason === "TargetConflict" || reason === "AdoptionHeld";
   return (
-    isMerged(resource) || hadConflict || (isShown(resource, target) && target?.digest !== undefined)
+    isMerged(resource) ||
+    hadConflict ||
+    // A process begins with a status of all namespaces. That has no digest.
+    (isShown(resource, target) && (target?.digest !== undefined || fansOut(resource.kind)))
   );
 }
 

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { patternReference } from "../../vault-client/pattern.ts";
+import { entriesOf } from "../../sync/sync-key.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
 
 const references = (changes: Partial<References> = {}): References => ({
@@ -17,8 +18,8 @@ test("ReferenceIndex finds a resource by connection, source and target", () => {
   const index = new ReferenceIndex();
   index.set("shop/db", references());
   expect([...index.ofConnection("shop/vault")]).toEqual(["shop/db"]);
-  expect([...index.ofSource("shop/vault", "VaultSecret", "db")]).toEqual(["shop/db"]);
-  expect([...index.ofSource("shop/vault", "VaultSecret", "api")]).toEqual(["shop/db"]);
+  expect([...index.ofSource("shop/vault", "secret", "db")]).toEqual(["shop/db"]);
+  expect([...index.ofSource("shop/vault", "secret", "api")]).toEqual(["shop/db"]);
   expect([...index.ofTarget("Secret/shop/db")]).toEqual(["shop/db"]);
   expect(index.get("shop/db")).toEqual(references());
 });
@@ -26,7 +27,7 @@ test("ReferenceIndex finds a resource by connection, source and target", () => {
 test("ReferenceIndex distinguishes sources of the same name by connection", () => {
   const index = new ReferenceIndex();
   index.set("shop/db", references());
-  expect([...index.ofSource("other/vault", "VaultSecret", "db")]).toEqual([]);
+  expect([...index.ofSource("other/vault", "secret", "db")]).toEqual([]);
   expect([...index.ofTarget("ConfigMap/shop/db")]).toEqual([]);
 });
 
@@ -38,17 +39,17 @@ test("ReferenceIndex drops references that a resource no longer has", () => {
     references({ connection: "shop/other", sources: ["api"], target: "Secret/shop/new" }),
   );
   expect([...index.ofConnection("shop/vault")]).toEqual([]);
-  expect([...index.ofSource("shop/vault", "VaultSecret", "api")]).toEqual([]);
+  expect([...index.ofSource("shop/vault", "secret", "api")]).toEqual([]);
   expect([...index.ofTarget("Secret/shop/db")]).toEqual([]);
-  expect([...index.ofSource("shop/other", "VaultSecret", "api")]).toEqual(["shop/db"]);
+  expect([...index.ofSource("shop/other", "secret", "api")]).toEqual(["shop/db"]);
 });
 
 test("ReferenceIndex finds and removes a resource once that names a source twice", () => {
   const index = new ReferenceIndex();
   index.set("shop/db", references({ sources: ["db", "db"] }));
-  expect([...index.ofSource("shop/vault", "VaultSecret", "db")]).toEqual(["shop/db"]);
+  expect([...index.ofSource("shop/vault", "secret", "db")]).toEqual(["shop/db"]);
   index.remove("shop/db");
-  expect([...index.ofSource("shop/vault", "VaultSecret", "db")]).toEqual([]);
+  expect([...index.ofSource("shop/vault", "secret", "db")]).toEqual([]);
   index.remove("shop/db");
   expect(index.get("shop/db")).toBeUndefined();
 });
@@ -58,12 +59,11 @@ test("ReferenceIndex finds the resources of a pattern until the last of them is 
   const pattern = patternReference("^db");
   index.set("shop/one", references({ sources: [pattern] }));
   index.set("shop/two", references({ sources: [pattern, "db-1"] }));
-  const of = (name: string): string[] =>
-    [...index.ofName("shop/vault", "VaultSecret", name)].sort();
+  const of = (name: string): string[] => [...index.ofName("shop/vault", "secret", name)].sort();
   expect(of("db-1")).toEqual(["shop/one", "shop/two"]);
   expect(of("db-2")).toEqual(["shop/one", "shop/two"]);
   expect(of("api")).toEqual([]);
-  expect([...index.ofName("shop/vault", "VaultFile", "db-2")]).toEqual([]);
+  expect([...index.ofName("shop/vault", "file", "db-2")]).toEqual([]);
   index.remove("shop/one");
   expect(of("db-2")).toEqual(["shop/two"]);
   index.set("shop/two", references({ sources: ["db-1"] }));
@@ -106,19 +106,21 @@ test("ReferenceIndex returns what a linear search would, after any changes", () 
         expect([...index.ofConnection(connection)].sort()).toEqual(
           who((one) => one.connection === connection),
         );
-        for (const of of ["VaultSecret", "VaultFile"] as const) {
+        for (const of of ["secret", "file"] as const) {
           const alike = [...all.values()].filter(
-            (one) => one.connection === connection && one.kind === of,
+            (one) => one.connection === connection && entriesOf(one.kind) === of,
           );
           expect([...index.sourcesOf(connection, of)].sort()).toEqual(
             [...new Set(alike.flatMap(({ sources }) => sources))].sort(),
           );
         }
         for (const source of ["a", "b", "a\nb", "__proto__"]) {
-          for (const of of ["VaultSecret", "VaultFile"] as const) {
+          for (const of of ["secret", "file"] as const) {
             const found = who(
               (one) =>
-                one.connection === connection && one.kind === of && one.sources.includes(source),
+                one.connection === connection &&
+                entriesOf(one.kind) === of &&
+                one.sources.includes(source),
             );
             expect([...index.ofSource(connection, of, source)].sort()).toEqual(found);
           }

@@ -1,17 +1,15 @@
 import { GroupIndex, type GroupNames, Groups } from "../../lib/groups.ts";
 import type { Find } from "../../sync/sync-resource.ts";
 import { isPattern, matchesPattern } from "../../vault-client/pattern.ts";
-import type { SyncKind } from "../../sync/sync-key.ts";
+import { entriesOf, type SyncKind } from "../../sync/sync-key.ts";
+import type { EntryKind } from "../../vault-client/connection.ts";
 
 /** Everything that one resource refers to. */
 export interface References {
   readonly kind: SyncKind;
   /** Key of its connection; see `connectionKey`. */
   readonly connection: string;
-  /**
-   * Names in the vault, and patterns of names: of secrets for a VaultSecret, of files for a
-   * VaultFile.
-   */
+  /** Names in the vault, and patterns of names, of the kind of entries that the resource reads. */
   readonly sources: readonly string[];
   /** The rules that request metadata, if there are any. */
   readonly rules?: readonly Find[];
@@ -23,8 +21,8 @@ export interface References {
   readonly needsList: boolean;
 }
 
-const ofKind = (connection: string, kind: SyncKind): string => `${connection}\n${kind}`;
-const sourceKey = (connection: string, kind: SyncKind, source: string): string =>
+const ofKind = (connection: string, kind: EntryKind): string => `${connection}\n${kind}`;
+const sourceKey = (connection: string, kind: EntryKind, source: string): string =>
   `${ofKind(connection, kind)}\n${source}`;
 
 const namesOf = ({
@@ -35,7 +33,7 @@ const namesOf = ({
 }: References): GroupNames<"connection" | "source" | "target"> => [
   ["connection", connection],
   ["target", target],
-  ...sources.map((source) => ["source", sourceKey(connection, kind, source)] as const),
+  ...sources.map((source) => ["source", sourceKey(connection, entriesOf(kind), source)] as const),
 ];
 
 /** Returns the names that a resource refers to now, and did not before: also not by a pattern. */
@@ -68,7 +66,8 @@ export class ReferenceIndex {
   /** Replaces the references of a resource. */
   set(resource: string, references: References): void {
     this.remove(resource);
-    const { kind, connection } = references;
+    const { connection } = references;
+    const kind = entriesOf(references.kind);
     this.#references.set(resource, references);
     this.#index.replace(resource, [], namesOf(references));
     for (const source of references.sources) {
@@ -80,7 +79,8 @@ export class ReferenceIndex {
   remove(resource: string): void {
     const references = this.#references.get(resource);
     if (references === undefined) return;
-    const { kind, connection } = references;
+    const { connection } = references;
+    const kind = entriesOf(references.kind);
     this.#references.delete(resource);
     this.#index.replace(resource, namesOf(references), []);
     for (const source of references.sources) {
@@ -98,12 +98,12 @@ export class ReferenceIndex {
     return this.#index.get("connection", connection);
   }
 
-  ofSource(connection: string, kind: SyncKind, source: string): ReadonlySet<string> {
+  ofSource(connection: string, kind: EntryKind, source: string): ReadonlySet<string> {
     return this.#index.get("source", sourceKey(connection, kind, source));
   }
 
   /** Returns the resources that refer to a name, by itself or by a pattern. */
-  ofName(connection: string, kind: SyncKind, name: string): ReadonlySet<string> {
+  ofName(connection: string, kind: EntryKind, name: string): ReadonlySet<string> {
     const patterns = [...this.#patterns.get(ofKind(connection, kind))].filter((pattern) =>
       matchesPattern(pattern, name),
     );
@@ -119,8 +119,8 @@ export class ReferenceIndex {
     return this.#index.get("target", target);
   }
 
-  /** Returns the names and patterns that the resources of one kind refer to. */
-  sourcesOf(connection: string, kind: SyncKind): ReadonlySet<string> {
+  /** Returns the names and patterns of one kind of entries that resources refer to. */
+  sourcesOf(connection: string, kind: EntryKind): ReadonlySet<string> {
     return this.#sources.get(ofKind(connection, kind));
   }
 }

@@ -1,13 +1,13 @@
 import { MANAGED_BY_LABEL } from "../../api/names.ts";
-import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
+import { syncedKinds } from "../../api/kinds.ts";
 import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
 import { ifFound, isKubeError } from "../../kube/kube-error.ts";
-import { groupOf, type ObjectMeta } from "../../kube/resource.ts";
+import { groupOf, type ObjectMeta, type OwnerReference } from "../../kube/resource.ts";
 import { isDropped, outweighsOthers } from "../../sync/decide.ts";
 import { madeBy } from "../../sync/item-form.ts";
 import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
-import { targetState } from "../../sync/target.ts";
+import { type TargetMetadata, targetState } from "../../sync/target.ts";
 import { renderPatch } from "./render-target.ts";
 import { isOfName } from "./resolve-items.ts";
 import type { Planned } from "./stages.ts";
@@ -20,26 +20,28 @@ interface Targets {
   readonly targets: TargetRecords;
 }
 
-const kinds = { VaultSecret: vaultSecretKind, VaultFile: vaultFileKind };
-
-/**
- * Returns the patch that releases an object from a resource: it removes the owner reference that
- * garbage collection follows, and the label and the annotations by which the operator recognizes
- * the object. Everything else stays.
- */
-export function releasePatch(
+/** Returns the metadata that removes the owner reference which garbage collection follows. */
+function withoutOwner(
   resource: SyncResource,
   { ownerReferences = [] }: ObjectMeta,
-): MergePatch {
-  const { group, kind } = kinds[resource.kind];
+): { readonly ownerReferences?: readonly OwnerReference[] } {
+  const { group, kind } = syncedKinds[resource.kind];
   const kept = ownerReferences.filter(
     (owner) =>
       owner.uid !== resource.uid &&
       !(groupOf(owner.apiVersion) === group && owner.kind === kind && owner.name === resource.name),
   );
+  return kept.length < ownerReferences.length ? { ownerReferences: kept } : {};
+}
+
+/**
+ * Returns the patch that releases an object from a resource: it removes the owner reference, and
+ * the label and the annotations by which the operator recognizes the object. Everything else stays.
+ */
+export function releasePatch(resource: SyncResource, metadata: ObjectMeta): MergePatch {
   return {
     metadata: {
-      ...(kept.length < ownerReferences.length && { ownerReferences: kept }),
+      ...withoutOwner(resource, metadata),
       labels: { [MANAGED_BY_LABEL]: null },
       annotations: Object.fromEntries(TARGET_ANNOTATIONS.map((name) => [name, null])),
     },
@@ -78,6 +80,25 @@ async function releaseTarget(
   const state = { ...ref, uid, resourceVersion: metadata.resourceVersion ?? "" };
   await api.patch(targetDescriptor[kind], state, releasePatch(resource, metadata), signal);
   targets.recordDelete(resource, uid);
+}
+
+/**
+ * Removes the owner reference of a target. Its content and its marks stay. Does nothing if it has
+ * none. @throws KubeError, `Conflict` when another object has its name
+ */
+export async function dropOwner(
+  { api }: Targets,
+  resource: SyncResource,
+  { uid, owners }: TargetMetadata,
+  signal: AbortSignal,
+): Promise<void> {
+  if (owners.every((owner) => owner.uid !== resource.uid)) return;
+  const { kind, name } = resource.target;
+  const ref = { namespace: resource.namespace, name };
+  const { metadata } = await api.getMetadata(targetDescriptor[kind], ref, signal);
+  const state = { ...ref, uid, resourceVersion: metadata.resourceVersion ?? "" };
+  const patch = { metadata: withoutOwner(resource, metadata) };
+  await api.patch(targetDescriptor[kind], state, patch, signal);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { hasOwner } from "../../api/received-secrets.ts";
 import { claimedNames, matchesName, metadataRule } from "../../sync/find-items.ts";
-import type { SyncKind } from "../../sync/sync-key.ts";
+import { entriesOf, type SyncKind } from "../../sync/sync-key.ts";
 import type { Find } from "../../sync/sync-resource.ts";
 import {
   removesWhenGone,
@@ -18,11 +18,6 @@ import type { MetadataRule, RemovalFacts, Selection } from "../connection/connec
 import type { ReferenceIndex } from "./reference-index.ts";
 import type { ShownResource } from "./shown-resource.ts";
 import type { SyncedKind } from "./source-kind.ts";
-
-const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = {
-  secret: "VaultSecret",
-  file: "VaultFile",
-};
 
 interface Resources {
   /** Email address of the account of the connection. */
@@ -49,7 +44,7 @@ function* usersOf(
   const ids = owner === undefined ? [] : entryIds("", name, owner);
   const isOfOwner = (shown: ShownResource | undefined): boolean =>
     shown !== undefined && (requests(shown, name, owner) || shown.claims(ids));
-  for (const key of references.ofName(connection, syncKindOf[kind], name)) {
+  for (const key of references.ofName(connection, kind, name)) {
     if (rule !== undefined && references.get(key)?.rules?.some(isOf) !== true) continue;
     if (owner === undefined || isOfOwner(resources.read(key))) yield key;
   }
@@ -93,11 +88,13 @@ function rulesOf(
   name: string,
 ): Iterable<MetadataRule> {
   const rules = new Map<string, MetadataRule>();
-  const { source } = kinds[syncKindOf[kind]];
-  for (const key of references.ofName(connection, syncKindOf[kind], name)) {
-    for (const find of references.get(key)?.rules ?? []) {
+  for (const key of references.ofName(connection, kind, name)) {
+    const { kind: ofKind, rules: found = [] } = references.get(key) ?? {};
+    for (const find of found) {
       const id = metadataRule(find);
-      if (id === undefined || rules.has(id) || !matchesName(find, name)) continue;
+      if (ofKind === undefined || id === undefined || rules.has(id) || !matchesName(find, name))
+        continue;
+      const { source } = kinds[ofKind];
       rules.set(id, {
         id,
         finds: (snapshot, owner) => source.isListed(snapshot, name, { owner, find }),
@@ -115,14 +112,18 @@ function rulesOf(
 function claimedBy(
   resources: Resources,
   connection: string,
-  kind: SyncKind,
+  kind: EntryKind,
   rule: string,
 ): ReadonlySet<string> {
   const { references } = resources;
   const names = new Set<string>();
   const isUser = (key: string): boolean => {
     const { kind: ofKind, rules = [] } = references.get(key) ?? {};
-    return ofKind === kind && rules.some((find) => metadataRule(find) === rule);
+    return (
+      ofKind !== undefined &&
+      entriesOf(ofKind) === kind &&
+      rules.some((find) => metadataRule(find) === rule)
+    );
   };
   for (const key of [...references.ofConnection(connection)].filter(isUser)) {
     const shown = resources.read(key);
@@ -153,9 +154,9 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
   return {
     isReferenced: (kind, name, selection) =>
       selection === undefined
-        ? references.ofName(connection, syncKindOf[kind], name).size > 0
+        ? references.ofName(connection, kind, name).size > 0
         : usersOf(resources, connection, kind, name, selection).some(() => true),
-    hasReferences: (kind) => references.sourcesOf(connection, syncKindOf[kind]).size > 0,
+    hasReferences: (kind) => references.sourcesOf(connection, kind).size > 0,
     rulesOf: (kind, name) => rulesOf(resources, connection, kind, name),
     wasServed: (...entry) => entries(...entry).some((one) => one.wasServed()),
     wasMissing: (...entry) => entries(...entry).some((one) => one.wasMissing()),
@@ -172,7 +173,7 @@ export function removalFactsOf(resources: Resources, connection: string): Remova
       entries(kind, name, selection).some((one) => one.removes(isDue)),
     removesBytes: (kind, name, isDue, selection) =>
       entries(kind, name, selection).some((one) => one.hasBytes() && one.removes(isDue)),
-    claimedBy: (kind, rule) => claimedBy(resources, connection, syncKindOf[kind], rule),
+    claimedBy: (kind, rule) => claimedBy(resources, connection, kind, rule),
     targetsOf: (kind, name, selection) =>
       usersOf(resources, connection, kind, name, selection)
         .map((key) => references.get(key)?.target)

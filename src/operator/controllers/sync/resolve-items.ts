@@ -5,6 +5,7 @@ import type { Candidate, Remembered, Resolution } from "../../sync/resolution.ts
 import { isSameSource, resolveItem } from "../../sync/resolve.ts";
 import { type KeptBytes, resolvePrevious } from "../../sync/resolve-previous.ts";
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
+import { fansOut } from "../../sync/sync-key.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import type { Report } from "../../sync/report.ts";
 import { earlierItem, isOmitted } from "../../sync/stored-status.ts";
@@ -387,6 +388,10 @@ export function withReported({ resource, before, state }: Observed): TargetState
     const item = items.get(id);
     if (item === undefined) return undefined;
     const earlier = earlierItem(before, item);
-    return isOmitted(before, item) || earlier?.otherVault === true ? version : earlier?.version;
+    // A process begins with a status of all namespaces: this one may have had another version.
+    const isShared = fansOut(resource.kind) && before.conditions === undefined;
+    return isShared || isOmitted(before, item) || earlier?.otherVault === true
+      ? version
+      : earlier?.version;
   });
 }

@@ -32,7 +32,6 @@ export const secretSource = (moreTypes: readonly string[] = []): SourceKind => (
           (trust === undefined || isTrusted(record, trust)) &&
           hasMetadata(record.metadata, find),
       ),
-  changed: ({ secrets }) => secrets,
   candidates: (snapshot, item, access, consumer) => {
     const { connection, vault } = access;
     const records = snapshot

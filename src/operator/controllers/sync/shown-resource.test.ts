@@ -6,6 +6,7 @@ import { sourceId, type TargetMetadata } from "../../sync/target.ts";
 import { secretSource } from "./secret-source.ts";
 import type { SyncedKind } from "./source-kind.ts";
 import type { FormerTarget } from "./target-records.ts";
+import { forEachKind } from "../../sync/sync-key.ts";
 
 const resource = (generation: number): KubeObject => ({
   apiVersion: "vaultsync.dev/v1alpha1",
@@ -34,7 +35,7 @@ test("a resource is parsed once while its names are looked up, and again when it
     },
   } as unknown as SyncedKind;
   const read = resourceReader(
-    { VaultSecret: kind, VaultFile: kind },
+    forEachKind(() => kind),
     { lastMetadata: () => undefined, ...NO_FORMERS },
   );
   const first = read("VaultSecret/shop/db");
@@ -75,7 +76,7 @@ test("what a resource shows follows its target, also if the resource did not cha
   const kind = kindOf(resource(1));
   let metadata = target(undefined);
   const read = resourceReader(
-    { VaultSecret: kind, VaultFile: kind },
+    forEachKind(() => kind),
     { lastMetadata: () => metadata, ...NO_FORMERS },
   );
   expect(claimedBy(read)).toEqual([[], []]);
@@ -92,7 +93,7 @@ test("a former target claims what it has, also under a key that the spec does no
   const metadata = target("password", "p")!;
   let formers: FormerTarget[] = [];
   const read = resourceReader(
-    { VaultSecret: kind, VaultFile: kind },
+    forEachKind(() => kind),
     { lastMetadata: () => undefined, formers: () => formers },
   );
   const parsed = read("VaultSecret/shop/db")!.resource;

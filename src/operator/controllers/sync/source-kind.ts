@@ -1,16 +1,12 @@
 import type { Trust } from "../../api/received-secrets.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import type { FoundName } from "../../sync/find-items.ts";
 import type { ParsedResource } from "../../sync/parse-resource.ts";
 import type { Candidate } from "../../sync/resolution.ts";
 import type { Find, SyncItem } from "../../sync/sync-resource.ts";
-import type {
-  Consumer,
-  EntryKind,
-  Snapshot,
-  SnapshotChange,
-} from "../../vault-client/connection.ts";
+import type { Consumer, EntryKind, Snapshot } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-state.ts";
 
 /** Entries of one owner, of creators whom a connection trusts, with the metadata of a rule. */
@@ -39,8 +35,6 @@ export interface SourceKind {
   names(snapshot: Snapshot, find: Find, access: OpenConnection): readonly FoundName[];
   /** Reports whether the list has an entry of this name, and of this kind. */
   isListed(snapshot: Snapshot, name: string, of?: EntryFilter): boolean;
-  /** Returns the changed names of this kind. */
-  changed(change: SnapshotChange): ReadonlySet<string>;
   /**
    * Returns the listed entries that have the name of the item, each with the way to read it for a
    * resource.
@@ -57,4 +51,11 @@ export interface SourceKind {
 export interface SyncedKind {
   readonly source: SourceKind;
   readonly resources: ReadonlyStore<KubeObject>;
+  /** Takes the statuses; `undefined`: the API server. */
+  readonly statuses?: Pick<KubeApi, "replaceStatus">;
+  /**
+   * Returns what the resource of a key would be in a namespace that it does not select any more;
+   * only in a kind that selects namespaces.
+   */
+  readonly unselected?: (key: string) => KubeObject | undefined;
 }

@@ -1,6 +1,6 @@
 import { isObject } from "../../../lib/is-object.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { SyncKind } from "../../sync/sync-key.ts";
+import { entriesOf, type SyncKind } from "../../sync/sync-key.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 
 /** The part of a list that shows when versions were created. */
@@ -32,7 +32,7 @@ export function changedSinceSync(
   const { syncedAt } = statusOf(object);
   const synced = typeof syncedAt === "string" ? Date.parse(syncedAt) : Number.NaN;
   const isYounger = (source: string): boolean => {
-    if (kind === "VaultFile") return (list.file(source)?.createdAt ?? 0) > synced;
+    if (entriesOf(kind) === "file") return (list.file(source)?.createdAt ?? 0) > synced;
     return list.secrets(source).some(({ createdAt = 0 }) => createdAt > synced);
   };
   return sources.some(isYounger);

@@ -10,6 +10,7 @@ import { secretSource } from "./secret-source.ts";
 import { SyncController } from "./sync-controller.ts";
 import type { TargetRecords } from "./target-records.ts";
 import { QueueLimits } from "../../runtime/queue-limits.ts";
+import { entriesOf, forEachKind } from "../../sync/sync-key.ts";
 
 interface Changes {
   readonly metadata?: Partial<ObjectMeta>;
@@ -61,15 +62,12 @@ function scene(resyncMs = 0, workers = 4) {
   const written = new Set<string>();
   /** The connections that have no list yet. */
   const starting = new Set<string>();
-  const resources = {
-    VaultSecret: new ObjectStore<KubeObject>(),
-    VaultFile: new ObjectStore<KubeObject>(),
-  };
+  const resources = forEachKind(() => new ObjectStore<KubeObject>());
   const controller = new SyncController({
-    kinds: {
-      VaultSecret: { source: secretSource(), resources: resources.VaultSecret },
-      VaultFile: { source: fileSource, resources: resources.VaultFile },
-    },
+    kinds: forEachKind((kind) => ({
+      source: entriesOf(kind) === "file" ? fileSource : secretSource(),
+      resources: resources[kind],
+    })),
     reconciler: {
       reconcile: (key) => {
         log.push(key);

@@ -1,5 +1,5 @@
 import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
-import { type SyncKind, parseSyncKey, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
+import { fansOut, type SyncKind, parseSyncKey, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
 import {
   ACCEPT_ANNOTATION,
   APPROVE_ANNOTATION,
@@ -28,7 +28,7 @@ import type { ConnectionRegistry } from "../connection/connection-registry.ts";
 import type { ConnectionUsers, JoinedNames, RemovalFacts } from "../connection/connection-users.ts";
 import { MAX_WAIT_MS } from "../outcome/outcome.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
-import { ownerKeys } from "./target-metadata.ts";
+import { ownerKeys } from "../../sync/owner-keys.ts";
 import type { Propagations } from "./propagations.ts";
 import { joinedNames, ReferenceIndex, type References } from "./reference-index.ts";
 import { removalFactsOf } from "./removal-facts.ts";
@@ -107,7 +107,9 @@ export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries">
       const target = this.references.get(key)?.target;
       this.#options.reconciler.forget(key);
       this.#setReferences(key, undefined);
-      targets.stopReading(this.#options.kinds[kind].source.parse(change.before).resource);
+      // A namespace that is not selected any more is released first, with its former targets.
+      if (this.#options.kinds[kind].unselected?.(change.key) === undefined)
+        targets.stopReading(this.#options.kinds[kind].source.parse(change.before).resource);
       if (target !== undefined && this.references.ofTarget(target).size === 0)
         targets.forget(target);
       // The reconcile of an object that does not exist drops its deadline.
@@ -123,6 +125,12 @@ export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries">
     else this.#add(key, isObserved(change.now) ? "background" : "spec");
   }
 
+  /** Queues a namespace that a resource does not select, if the resource may have a target there. */
+  unselected(kind: SyncKind, objectKey: string): void {
+    if (this.#options.targets.mayHave(kind, objectKey))
+      this.queue.add(syncKey(kind, objectKey), "background");
+  }
+
   /**
    * Queues the resources of a target that was changed by anything but this process, or by one of
    * several resources, and the owner of one that it does not name any more.
@@ -135,9 +143,7 @@ export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries">
     // What this process deleted is done with.
     const owners =
       isDeleted && !isOthers ? [] : ownerKeys(change.key, isDeleted ? change.before : change.now);
-    for (const owner of owners) {
-      if ((this.references.get(owner)?.target ?? target) !== target) this.#add(owner, "drift");
-    }
+    for (const owner of owners) if (this.#mayLeave(owner, target)) this.#add(owner, "drift");
     if (!isOthers && resources.size < 2) return;
     for (const key of resources) this.#add(key, "drift");
   }
@@ -174,14 +180,11 @@ export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries">
    * Requeues the resources that refer to a changed name of the vault, whose list arrived at
    * `listedAt` (monotonic).
    */
-  onSnapshotChange(connection: string, change: SnapshotChange, listedAt: number): void {
-    const keys = new Set<string>();
-    for (const kind of SYNC_KINDS) {
-      for (const source of this.#options.kinds[kind].source.changed(change)) {
-        for (const key of this.references.ofSource(connection, kind, source)) keys.add(key);
-      }
-    }
-    this.#vaultChanged(keys, listedAt);
+  onSnapshotChange(connection: string, { secrets, files }: SnapshotChange, listedAt: number): void {
+    const keysOf = (entries: EntryKind, names: ReadonlySet<string>): string[] =>
+      [...names].flatMap((name) => [...this.references.ofSource(connection, entries, name)]);
+    const keys = [...keysOf("secret", secrets), ...keysOf("file", files)];
+    this.#vaultChanged(new Set(keys), listedAt);
   }
 
   /**
@@ -194,13 +197,10 @@ export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries">
     names: ReadonlySet<string>,
     listedAt: number,
   ): void {
-    const keys = new Set<string>();
-    for (const kind of SYNC_KINDS) {
-      if (this.#options.kinds[kind].source.entries !== entries) continue;
-      for (const name of names)
-        for (const key of this.references.ofName(connection, kind, name)) keys.add(key);
-    }
-    this.#vaultChanged(keys, listedAt);
+    const keys = [...names].flatMap((name) => [
+      ...this.references.ofName(connection, entries, name),
+    ]);
+    this.#vaultChanged(new Set(keys), listedAt);
   }
 
   /**
@@ -282,6 +282,15 @@ export class SyncController implements Omit<ConnectionUsers, "mayRemoveEntries">
     if (needsList && this.#options.connections.isStarting(connection))
       this.queue.addAfter(key, MAX_WAIT_MS);
     else this.queue.add(key, priority);
+  }
+
+  /**
+   * Reports whether a resource does not name an object as its target, although it may have been its
+   * owner.
+   */
+  #mayLeave(owner: string, target: string): boolean {
+    const named = this.references.get(owner)?.target;
+    return named === undefined ? fansOut(parseSyncKey(owner).kind) : named !== target;
   }
 
   /** Returns the keys of all resources. */

@@ -15,7 +15,7 @@ import { isKubeError } from "../../kube/kube-error.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
+import { type ReconcileResult } from "../../runtime/controller.ts";
 import { connectionKey } from "../../api/connection-key.ts";
 import { type ReadyCondition, SUSPENDED } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
@@ -38,12 +38,13 @@ import { recordEvents } from "./record-events.ts";
 import { bytesOf, resolveItems, withReported } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
 import { deadlinesOf, NO_DEADLINES, ResourceMemory, withoutTargetMs } from "./resource-memory.ts";
+import { releaseUnselected } from "./release-unselected.ts";
 import { removeFormerTargets, removeGoneFromFormers } from "./release-target.ts";
 import { RevocableReads } from "./revocable-reads.ts";
 import { hasKeys } from "./shown-resource.ts";
 import type { SyncedKind } from "./source-kind.ts";
 import type { Listed, Observed, Planned, Started } from "./stages.ts";
-import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
+import { fansOut, forEachKind, parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import { awaitConnection, type SyncResult, TARGET_WAIT_MS, targetChanged } from "./sync-result.ts";
 import type { TargetWriter } from "./target-writer.ts";
 
@@ -85,10 +86,10 @@ export class SyncReconciler {
   constructor(options: SyncReconcilerOptions) {
     const { api, kinds, clock, logger } = options;
     this.#options = options;
-    this.#statuses = {
-      VaultSecret: new StatusWriter(api, kinds.VaultSecret.source.descriptor, clock, logger),
-      VaultFile: new StatusWriter(api, kinds.VaultFile.source.descriptor, clock, logger),
-    };
+    this.#statuses = forEachKind((kind) => {
+      const { source, statuses = api } = kinds[kind];
+      return new StatusWriter(statuses, source.descriptor, clock, logger);
+    });
   }
 
   /**
@@ -120,7 +121,7 @@ export class SyncReconciler {
     const { kind, objectKey } = parseSyncKey(key);
     const { source, resources } = this.#options.kinds[kind];
     const object = resources.get(objectKey);
-    if (object === undefined) return GONE;
+    if (object === undefined) return releaseUnselected(this.#options, key, signal);
     if (object.metadata.deletionTimestamp !== undefined) return DONE;
     if (this.#statuses[kind].isOutdated(key, object)) return AWAIT_WATCH;
     const parsed = source.parse(object);
@@ -171,7 +172,11 @@ export class SyncReconciler {
 
   async #sync(started: Started): Promise<SyncResult> {
     const { source, resource, before, memory } = started;
-    if (resource.suspend) return reported(SUSPENDED);
+    if (resource.suspend) {
+      // Deadlines that are not followed are no evidence: the status says so.
+      memory.deadlines = undefined;
+      return reported(SUSPENDED);
+    }
     const access = findConnection(this.#options, source.entries, resource, before);
     if ("report" in access) {
       if (access.report?.readyCondition?.reason === "NamespaceNotAllowed")
@@ -354,7 +359,8 @@ export class SyncReconciler {
   ): Promise<void> {
     const { events, clock, logger, provesUse } = this.#options;
     const report = withUnreported(now, memory.unreported);
-    const input = { ...report, resource, isOverdue, provesUse, now: clock.now() };
+    const shows = { isOverdue, provesUse: provesUse && !fansOut(resource.kind) };
+    const input = { ...report, ...shows, resource, now: clock.now() };
     const status = nextStatus(before, input);
     await this.#statuses[resource.kind].write(key, object, status, signal);
     memory.unreported = undefined;

@@ -1,8 +1,11 @@
+import { syncedKinds } from "../../api/kinds.ts";
 import type { Watched } from "../../kube/cache/filtered-view.ts";
 import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
-import type { KubeObject } from "../../kube/resource.ts";
 import { defined } from "../../lib/defined.ts";
+import { entriesOf, forEachKind, SYNC_KINDS } from "../../sync/sync-key.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
+import { FannedOut } from "../fan-out/fanned-out.ts";
+import type { ResourcesByKind } from "../fan-out/resources-by-kind.ts";
 import { FreshLists } from "../outcome/fresh-lists.ts";
 import { fileSource } from "./file-source.ts";
 import { Propagations } from "./propagations.ts";
@@ -12,10 +15,8 @@ import { SyncReconciler, type SyncReconcilerOptions } from "./sync-reconciler.ts
 import { TargetRecords } from "./target-records.ts";
 import { TargetWriter, type TargetWriterOptions } from "./target-writer.ts";
 
-/** The objects of the API server that syncs follow. */
+/** The objects of the API server that syncs follow, in addition to the resources. */
 export interface SyncedObjects {
-  readonly secrets: Watched<KubeObject>;
-  readonly files: Watched<KubeObject>;
   readonly targetSecrets: Watched<TargetMetadata>;
   readonly targetConfigMaps: Watched<TargetMetadata>;
   /** `undefined` if Secrets are not watched. */
@@ -32,6 +33,7 @@ export interface SyncsOptions
     Pick<TargetWriterOptions, "contentKey"> {
   readonly connections: SyncControllerOptions["connections"] & SyncReconcilerOptions["connections"];
   readonly reflectors: SyncedObjects;
+  readonly resources: ResourcesByKind;
   /** Types of target Secrets in addition to the default ones. */
   readonly allowedSecretTypes: readonly string[];
   readonly observer: SyncControllerOptions["observer"] &
@@ -44,23 +46,38 @@ export interface SyncsOptions
     };
 }
 
-/** The controller of the VaultSecrets and VaultFiles and its parts. */
+/** Returns the kinds of resources that have targets, with their watches. */
+function kindsOf(
+  resources: ResourcesByKind,
+  secretTypes: readonly string[],
+): SyncReconcilerOptions["kinds"] {
+  const sources = { secret: secretSource(secretTypes), file: fileSource };
+  return forEachKind((kind) => {
+    const watched = resources[kind];
+    const source = { ...sources[entriesOf(kind)], descriptor: syncedKinds[kind] };
+    if (!(watched instanceof FannedOut)) return { source, resources: watched.store };
+    return {
+      source,
+      resources: watched.store,
+      statuses: watched,
+      unselected: watched.unselected.bind(watched),
+    };
+  });
+}
+
+/** The controller of the resources that have targets, and its parts. */
 export class Syncs {
   readonly controller: SyncController;
-  /** The two kinds of resources, with their watches. */
+  /** The kinds of resources, with their watches. */
   readonly kinds: SyncReconcilerOptions["kinds"];
   readonly #objects: SyncedObjects;
+  readonly #resources: ResourcesByKind;
 
   constructor(options: SyncsOptions) {
-    const { reflectors, clock, observer } = options;
+    const { reflectors, resources, clock, observer } = options;
     this.#objects = reflectors;
-    this.kinds = {
-      VaultSecret: {
-        source: secretSource(options.allowedSecretTypes),
-        resources: reflectors.secrets.store,
-      },
-      VaultFile: { source: fileSource, resources: reflectors.files.store },
-    };
+    this.#resources = resources;
+    this.kinds = kindsOf(resources, options.allowedSecretTypes);
     const targets = new TargetRecords({
       watched: { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps },
       merged: {
@@ -83,15 +100,16 @@ export class Syncs {
    */
   subscribe(): Disposable {
     const { controller } = this;
-    const { secrets, files, targetSecrets, targetConfigMaps, mergedSecrets, mergedConfigMaps } =
-      this.#objects;
+    const { targetSecrets, targetConfigMaps, mergedSecrets, mergedConfigMaps } = this.#objects;
     const stack = new DisposableStack();
-    stack.use(
-      replayAndSubscribe(secrets, (change) => controller.resourceChanged("VaultSecret", change)),
-    );
-    stack.use(
-      replayAndSubscribe(files, (change) => controller.resourceChanged("VaultFile", change)),
-    );
+    for (const kind of SYNC_KINDS) {
+      const resources = this.#resources[kind];
+      stack.use(
+        replayAndSubscribe(resources, (change) => controller.resourceChanged(kind, change)),
+      );
+      if (resources instanceof FannedOut)
+        stack.use(resources.onUnselected((key) => controller.unselected(kind, key)));
+    }
     stack.use(targetSecrets.onChange((change) => controller.targetChanged("Secret", change)));
     stack.use(targetConfigMaps.onChange((change) => controller.targetChanged("ConfigMap", change)));
     if (mergedSecrets)

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { TargetMetadata } from "../../sync/target.ts";
-import { ownerIndex, ownerKeys } from "./target-metadata.ts";
+import { ownerKeys } from "../../sync/owner-keys.ts";
+import { ownerIndex } from "./target-metadata.ts";
 
 const metadata = (
   owner: string | undefined,

@@ -1,13 +1,13 @@
 import {
-  namespaceOf,
   CONFIG_MAPS,
   groupOf,
   type KubeObject,
   type ResourceDescriptor,
   SECRETS,
 } from "../../kube/resource.ts";
-import { possibleOwners, type TargetMetadata } from "../../sync/target.ts";
-import { parseSyncKey, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
+import { ownerKeys } from "../../sync/owner-keys.ts";
+import type { TargetMetadata } from "../../sync/target.ts";
+import { parseSyncKey } from "../../sync/sync-key.ts";
 import {
   ADOPT_ANNOTATION,
   CONFIRM_REMOVALS_ANNOTATION,
@@ -67,19 +67,6 @@ export function targetMetadata({ metadata }: KubeObject): TargetMetadata {
     ),
     deleting: metadata.deletionTimestamp !== undefined,
   };
-}
-
-/**
- * Returns the keys in the queue of the resources that an object, whose key is `<namespace>/<name>`,
- * may belong to.
- */
-export function ownerKeys(key: string, metadata: TargetMetadata): string[] {
-  return [...possibleOwners(metadata)].flatMap((owner) => {
-    const kind = SYNC_KINDS.find((one) => owner.startsWith(`${one}/`));
-    return kind === undefined
-      ? []
-      : [syncKey(kind, `${namespaceOf(key)}/${owner.slice(kind.length + 1)}`)];
-  });
 }
 
 /**

@@ -10,8 +10,8 @@ import { isOwnedBy, type TargetMetadata, type TargetState } from "../../sync/tar
 import type { Priority } from "../../runtime/ready-keys.ts";
 import { isAheadOfWatch, type OwnWrite, type Versioned } from "../outcome/own-writes.ts";
 import { repairDelay } from "../outcome/repair-count.ts";
+import { mayOwn, ownedNames, TARGET_KINDS } from "./owned-names.ts";
 import { afterRepair, type Repairs } from "./repairs.ts";
-import { syncKey } from "../../sync/sync-key.ts";
 import { keyOfTarget } from "./target-keys.ts";
 import { targetMetadata } from "./target-metadata.ts";
 import { UnseenWrites } from "./unseen-writes.ts";
@@ -81,8 +81,6 @@ export interface FormerTarget {
   readonly metadata: TargetMetadata;
 }
 
-const TARGET_KINDS: readonly TargetKind[] = ["Secret", "ConfigMap"];
-
 /** The targets: what the watch shows, and what this process wrote, verified and repaired since. */
 export class TargetRecords {
   readonly #options: TargetRecordsOptions;
@@ -128,29 +126,32 @@ export class TargetRecords {
    * that were read.
    */
   formers(resource: SyncResource): FormerTarget[] {
+    return this.#owned(resource, (target) => !isSameTarget(target, resource.target));
+  }
+
+  /** Returns the objects that belong to a resource: its target, and former ones. */
+  owned(resource: SyncResource): FormerTarget[] {
+    return this.#owned(resource, () => true);
+  }
+
+  #owned(resource: SyncResource, includes: (target: Target) => boolean): FormerTarget[] {
+    const { watched } = this.#options;
     const found = TARGET_KINDS.flatMap((kind) =>
-      this.#ownedNames(resource, kind).map((name) => ({ kind, name, type: undefined })),
+      ownedNames(watched, resource, kind).map((name) => ({ kind, name, type: undefined })),
     );
-    return found.flatMap((target) => {
-      const former: SyncResource = {
-        ...resource,
-        target,
-        policy: { ...resource.policy, creationPolicy: "Owner" },
-      };
-      const metadata = isSameTarget(target, resource.target) ? undefined : this.metadata(former);
+    return found.filter(includes).flatMap((target) => {
+      const policy = { ...resource.policy, creationPolicy: "Owner" } as const;
+      const former: SyncResource = { ...resource, target, policy };
+      const metadata = this.metadata(former);
       return metadata !== undefined && !metadata.deleting && isOwnedBy(former, metadata)
         ? [{ former, metadata }]
         : [];
     });
   }
 
-  /** Returns the names of the objects that the store may have of a resource. */
-  #ownedNames({ kind, namespace, name }: SyncResource, targetKind: TargetKind): string[] {
-    const { store } = this.#options.watched[targetKind];
-    const others = [...store.indexed(syncKey(kind, `${namespace}/${name}`))].map((key) =>
-      key.slice(namespace.length + 1),
-    );
-    return store.has(`${namespace}/${name}`) ? [name, ...others] : others;
+  /** Reports whether there may be objects of a resource, by its key `<namespace>/<name>`. */
+  mayHave(kind: SyncResource["kind"], objectKey: string): boolean {
+    return mayOwn(this.#options.watched, kind, objectKey);
   }
 
   /**
@@ -166,7 +167,8 @@ export class TargetRecords {
     for (const kind of TARGET_KINDS) {
       const watched = this.#options.watched[kind];
       const named = [target, shown].flatMap((one) => (one?.kind === kind ? [one.name] : []));
-      for (const name of new Set([...named, ...this.#ownedNames(resource, kind)])) {
+      const known = ownedNames(this.#options.watched, resource, kind);
+      for (const name of new Set([...named, ...known])) {
         // An object that the resource merges into is looked up.
         if (!isMerged(resource) || !isSameTarget({ kind, name }, target))
           await watched.read?.({ namespace, name }, signal);
@@ -180,7 +182,7 @@ export class TargetRecords {
     if (isMerged(resource)) this.forget(keyOfTarget(resource));
     for (const kind of TARGET_KINDS) {
       const names = [
-        ...this.#ownedNames(resource, kind),
+        ...ownedNames(this.#options.watched, resource, kind),
         ...(kind === target.kind ? [target.name] : []),
       ];
       for (const name of new Set(names)) this.#options.watched[kind].forget?.({ namespace, name });

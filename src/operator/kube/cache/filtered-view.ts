@@ -14,8 +14,8 @@ export interface Watched<T> {
   /** Brings one object up to date; only in a collection that is read instead of watched. */
   read?(ref: ObjectRef, signal: AbortSignal): Promise<void>;
   /**
-   * Takes in an object as this process wrote it, without reporting it; only in a collection that is
-   * read.
+   * Takes in an object as this process wrote it, and reports the change; only in a collection that
+   * is read.
    */
   written?(object: KubeObject): void;
   /** Drops an object that is not read any more, without reporting it. */

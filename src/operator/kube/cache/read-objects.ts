@@ -46,7 +46,8 @@ export class ReadObjects<T> implements Watched<T> {
   }
 
   written(object: KubeObject): void {
-    this.#take(keyOf(object.metadata), object);
+    for (const change of this.#take(keyOf(object.metadata), object))
+      for (const handler of this.#handlers) handler(change);
   }
 
   forget(ref: ObjectRef): void {
