@@ -298,12 +298,12 @@ const other = (kind: string) => [
 
 test("other objects are named with what to create instead; files without any are an error", async () => {
   const { code, problems } = await convert(
-    ...["SecretStore", "ClusterExternalSecret", "PushSecret"].flatMap(other),
+    ...["SecretStore", "ClusterSecretStore", "PushSecret"].flatMap(other),
   );
   expect(code).toBe(3);
   expect(problems).toEqual([
     expect.stringMatching(/^3: SecretStore one is not converted: create a VaultConnection/u),
-    expect.stringMatching(/^8: ClusterExternalSecret one is not converted/u),
+    expect.stringMatching(/^8: ClusterSecretStore one is not converted/u),
     expect.stringMatching(/^13: PushSecret one is not converted/u),
   ]);
   expect(await convert("apiVersion: v1", "kind: Secret", "metadata: { name: x }")).toMatchObject({

@@ -56,7 +56,7 @@ test("a suspended resource, an unknown one and one without an operator say what 
   expect(await sync("deployment/web")).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(
-      /expected NAME, vaultsecret\/NAME, vaultfile\/NAME or vaultpush\/NAME/u,
+      /expected NAME, vaultsecret\/NAME, vaultfile\/NAME, .*clustervaultfile\/NAME or vaultpush\/NAME/u,
     ),
   });
   await world.operator.stop();

@@ -1,12 +1,21 @@
-import { isObject } from "../../lib/is-object.ts";
 import { formatTable } from "../../command-line/table.ts";
-import { type Kind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
+import {
+  clusterVaultConnectionKind,
+  type Kind,
+  syncedKinds,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../api/kinds.ts";
 import { ACCEPT_ANNOTATION } from "../api/names.ts";
-import type { KubeObject } from "../kube/resource.ts";
+import { ALL_NAMESPACES, type KubeObject } from "../kube/resource.ts";
 import { annotate } from "./annotate.ts";
 import { type Cluster, listAll, withClusterUntilStopped } from "./cluster.ts";
-import type { ClusterFlags } from "./options.ts";
-import { resourceState } from "./status/resource-state.ts";
+import { listFannedOutInto } from "./list-fanned-out.ts";
+import { type ClusterFlags, NOT_READY } from "./options.ts";
+import { idOf, refOf } from "./resource-name.ts";
+import { fanOutState, resourceState } from "./status/resource-state.ts";
+import { syncKindOf } from "./synced-kind.ts";
+import { usesConnection } from "./uses-connection.ts";
 import type { ConnectionRef } from "../api/connection-key.ts";
 
 /** Flags of `vaultsync accept`. */
@@ -23,15 +32,19 @@ interface Regressed {
   readonly items: readonly { source: string; version: number; latest: number }[];
 }
 
-function usesConnection({ spec }: KubeObject, { kind, name }: ConnectionRef): boolean {
-  const ref = isObject(spec) ? spec["connectionRef"] : undefined;
-  return isObject(ref) && (ref["kind"] ?? "VaultConnection") === kind && ref["name"] === name;
+/** The reason of a resource whose vault lists lower versions than it has synced. */
+const REGRESSED = "VersionRegressed";
+
+/** Reports whether a resource waits for that, a cluster-scoped one in any of its namespaces. */
+function isRegressed(object: KubeObject): boolean {
+  const { reason, failures } = fanOutState(object);
+  return reason === REGRESSED || failures.some((one) => one.reason === REGRESSED);
 }
 
 /** Returns the lower versions that a resource waits for, if it waits for that. */
 function regressed(kind: Kind, object: KubeObject): Regressed[] {
-  const { namespace, name, reason, items: all } = resourceState(object);
-  if (reason !== "VersionRegressed") return [];
+  if (!isRegressed(object)) return [];
+  const { namespace, name, items: all } = resourceState(object);
   const items = all.flatMap(({ source, version, latest }) =>
     version !== undefined && latest !== undefined && latest < version
       ? [{ source, version, latest }]
@@ -40,11 +53,17 @@ function regressed(kind: Kind, object: KubeObject): Regressed[] {
   return items.length === 0 ? [] : [{ kind, namespace, name, items }];
 }
 
+/** The resources whose versions are accepted, and lines about others that wait. */
+interface Found {
+  readonly resources: readonly Regressed[];
+  readonly others: readonly string[];
+}
+
 async function findRegressed(
   cluster: Cluster,
   connection: ConnectionRef,
   signal: AbortSignal,
-): Promise<Regressed[]> {
+): Promise<Found> {
   const found = await Promise.all(
     [vaultSecretKind, vaultFileKind].map(async (kind) =>
       (await listAll(cluster, kind, signal))
@@ -52,7 +71,35 @@ async function findRegressed(
         .flatMap((object) => regressed(kind, object)),
     ),
   );
-  return found.flat();
+  const fannedOut = await findFannedOut(cluster, connection, signal);
+  return { ...fannedOut, resources: [...found.flat(), ...fannedOut.resources] };
+}
+
+/**
+ * Returns the cluster-scoped resources whose versions are accepted: for all namespaces only, because
+ * their annotation concerns all of them.
+ */
+async function findFannedOut(
+  cluster: Cluster,
+  connection: ConnectionRef,
+  signal: AbortSignal,
+): Promise<Found> {
+  if (connection.kind !== clusterVaultConnectionKind.kind) return { resources: [], others: [] };
+  const isForAll = cluster.namespace === ALL_NAMESPACES;
+  const resources: Regressed[] = [];
+  const others: string[] = [];
+  for (const object of await listFannedOutInto(cluster, signal)) {
+    if (!usesConnection(object, connection) || !isRegressed(object)) continue;
+    const name = { kind: syncedKinds[syncKindOf(object)], name: object.metadata.name };
+    const known = regressed(name.kind, object);
+    if (isForAll && known.length > 0) resources.push(...known);
+    else if (isForAll)
+      others.push(
+        `${idOf(name)} waits as well, and its status does not show which versions: set its annotation ${ACCEPT_ANNOTATION}`,
+      );
+    else others.push(`${idOf(name)} waits as well: accept its versions with --all-namespaces`);
+  }
+  return { resources, others };
 }
 
 /** Returns the annotation that accepts these versions in addition to earlier ones. */
@@ -67,10 +114,10 @@ async function acceptAll(
   { connection, dryRun = false }: AcceptFlags,
   signal: AbortSignal,
 ): Promise<void> {
-  const resources = await findRegressed(cluster, connection, signal);
+  const { resources, others } = await findRegressed(cluster, connection, signal);
   const rows = resources.flatMap(({ kind, namespace, name, items }) =>
     items.map(({ source, version, latest }) => [
-      namespace,
+      namespace || "-",
       `${kind.singular}/${name}`,
       source,
       String(version),
@@ -84,9 +131,11 @@ async function acceptAll(
     const next = (current: Readonly<Record<string, string>>) => ({
       [ACCEPT_ANNOTATION]: acceptedBy(resource, current[ACCEPT_ANNOTATION]),
     });
-    await annotate(cluster.api, kind, { namespace, name }, next, signal);
+    await annotate(cluster.api, kind, refOf({ kind, name }, namespace), next, signal);
   }
   const done = dryRun ? "would accept" : "accepted";
+  for (const line of others) process.stderr.write(`${line}\n`);
+  if (others.length > 0) process.exitCode = NOT_READY;
   process.stderr.write(
     `${done} lower versions of ${rows.length} entries in ${resources.length} resources of ${connection.kind} ${connection.name}\n`,
   );

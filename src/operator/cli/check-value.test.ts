@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { clusterSecret } from "../../../test/lab/kube/fanned-out-objects.ts";
+import { ObjectServer } from "../../../test/lab/kube/object-server.ts";
 import { Redacted } from "../../lib/redacted.ts";
+import { clusterVaultSecretKind } from "../api/kinds.ts";
 import { parseSecret } from "../sync/parse-secret.ts";
-import { valueProblem } from "./check-value.ts";
+import { problemsOf, valueProblem } from "./check-value.ts";
 
 const CANARY = "canary-4711";
 
@@ -58,4 +61,15 @@ describe("a value that is to be stored", () => {
     for (const validate of [{ maxLength: 5 }, { format: "JSON" }, { pattern: "^x" }])
       expect(await check({ data: [key({ validate })] })).not.toContain(CANARY);
   });
+});
+
+test("a value is checked by the rules of a ClusterVaultSecret of the cluster", async () => {
+  const data = [key({ validate: { minLength: 20 } })];
+  await using cluster = await ObjectServer.start([clusterSecret("registry", { spec: { data } })]);
+  const { kubeconfig } = cluster;
+  const flags = { kubeconfig, for: [{ kind: clusterVaultSecretKind, name: "registry" }] };
+  const next = { name: "db", version: 3, value: new Redacted(CANARY) };
+  expect(await problemsOf(next, flags)).toEqual([
+    expect.stringMatching(/^clustervaultsecret\/registry: .* does not fit the rule minLength/u),
+  ]);
 });

@@ -44,7 +44,7 @@ export async function valueProblem(
   return "reason" in content ? content.message : undefined;
 }
 
-/** Checks a value by the rules of the VaultSecrets that flags name. @throws Error */
+/** Checks a value by the rules of the resources that flags name. @throws Error */
 export async function problemsOf(next: NextValue, flags: ForFlags): Promise<readonly string[]> {
   const { for: names = [], ...selected } = flags;
   if (names.length === 0) return [];
@@ -52,7 +52,7 @@ export async function problemsOf(next: NextValue, flags: ForFlags): Promise<read
     const signal = stopSignal();
     const problems: string[] = [];
     for (const one of names) {
-      const resource = parsedResource(one, await readResource(cluster, one, signal));
+      const resource = parsedResource(await readResource(cluster, one, signal));
       const problem = await valueProblem(resource, next).catch((error: Error) => {
         throw new Error(`${idOf(one)}: ${error.message}`, { cause: error });
       });

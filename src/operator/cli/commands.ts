@@ -9,10 +9,11 @@ import type { ValueCheck } from "../../command-line/value-check.ts";
 import type { ConnectionRef } from "../api/connection-key.ts";
 import {
   API_GROUP,
+  clusterVaultSecretKind,
   connectionKinds,
   type Kind,
+  syncedKinds,
   vaultConnectionKind,
-  vaultFileKind,
   vaultPushKind,
   vaultSecretKind,
 } from "../api/kinds.ts";
@@ -46,7 +47,7 @@ import { usageCommands } from "./usage/commands.ts";
 function statusCommand(): Command {
   return addFormatOption(addAllNamespacesOption(addClusterOptions(new Command("status"))))
     .description(
-      `Show the VaultSecrets, VaultFiles and VaultPushes of a namespace and their connections: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
+      `Show the VaultSecrets, VaultFiles and VaultPushes of a namespace, the ClusterVaultSecrets and ClusterVaultFiles that select it, and their connections: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
     )
     .argument("[name...]", "NAME, a VaultSecret, or KIND/NAME (default: all)", parseShownName)
     .option("-l, --selector <labels>", "labels of the resources, such as app=shop,tier!=test")
@@ -57,7 +58,7 @@ function statusCommand(): Command {
     );
 }
 
-const syncedKinds = [vaultSecretKind, vaultFileKind, vaultPushKind];
+const readyKinds = [...Object.values(syncedKinds), vaultPushKind];
 
 /** Returns the parser of several names, each of one of these kinds. */
 const parseNames =
@@ -66,15 +67,19 @@ const parseNames =
     ...before,
     nameOf(text, kinds),
   ];
-const parseName = parseNames(syncedKinds);
-const parseShownName = parseNames([...syncedKinds, vaultConnectionKind]);
+const parseName = parseNames(readyKinds);
+const parseShownName = parseNames([...readyKinds, vaultConnectionKind]);
 
 function syncCommand(): Command {
   return addClusterOptions(new Command("sync"))
     .description(
       `Sync resources now instead of at the next list of the vault, and wait for the result. The target is read and compared as well. The exit code is ${NOT_READY} if one is not ready.`,
     )
-    .argument("<name...>", "NAME or vaultsecret/NAME, vaultfile/NAME or vaultpush/NAME", parseName)
+    .argument(
+      "<name...>",
+      "NAME or vaultsecret/NAME, vaultfile/NAME, vaultpush/NAME, clustervaultsecret/NAME or clustervaultfile/NAME",
+      parseName,
+    )
     .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
     .action(async (names: ResourceName[], flags: SyncFlags) =>
       (await import("./sync.ts")).sync(names, flags),
@@ -138,7 +143,7 @@ function parseConnection(text: string): ConnectionRef {
 function acceptCommand(): Command {
   return addAllNamespacesOption(addClusterOptions(new Command("accept")))
     .description(
-      "Accept that the vault of a connection lists lower versions than were synced, after it was restored from a backup: set the annotation of each VaultSecret and VaultFile that is VersionRegressed.",
+      "Accept that the vault of a connection lists lower versions than were synced, after it was restored from a backup: set the annotation of each resource that is VersionRegressed; of ClusterVaultSecrets and ClusterVaultFiles only with --all-namespaces.",
     )
     .requiredOption(
       "--connection <name>",
@@ -154,8 +159,8 @@ export const valueCheck: ValueCheck = {
   addOptions: (command) =>
     addClusterOptions(command).option(
       "--for <name...>",
-      "VaultSecrets of a cluster whose rules of validate the value must fit: else it is not stored",
-      parseNames([vaultSecretKind]),
+      "VaultSecrets and ClusterVaultSecrets of a cluster whose rules of validate the value must fit: else it is not stored",
+      parseNames([vaultSecretKind, clusterVaultSecretKind]),
     ),
   problemsOf: async (next, flags) => (await import("./check-value.ts")).problemsOf(next, flags),
 };
@@ -235,7 +240,7 @@ function doctorCommand(): Command {
 function importCommand(): Command {
   const externalSecrets = addManifestOptions(new Command("external-secrets"))
     .description(
-      `Convert ExternalSecrets to ${vaultSecretKind.plural}.${API_GROUP}, printed as YAML. What cannot be carried over is printed as FILE:LINE: message; its VaultSecret is suspended, and the exit code is then ${HAS_PROBLEMS}.`,
+      `Convert ExternalSecrets to ${vaultSecretKind.plural}.${API_GROUP}, and ClusterExternalSecrets to ${clusterVaultSecretKind.plural}.${API_GROUP}, printed as YAML. What cannot be carried over is printed as FILE:LINE: message; its resource is suspended, and the exit code is then ${HAS_PROBLEMS}.`,
     )
     .action(async (flags: ImportFlags) =>
       (await import("./import/import.ts")).importExternalSecrets(flags),

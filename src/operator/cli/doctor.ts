@@ -4,14 +4,20 @@ import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../api/kind
 import type { Check } from "../doctor/check.ts";
 import { checkCluster } from "../doctor/check-cluster.ts";
 import { checkConnection } from "../doctor/check-connection.ts";
-import { referencesOf } from "../doctor/references-of.ts";
+import { type NamedReferences, referencesOf } from "../doctor/references-of.ts";
+import { entriesOf } from "../sync/sync-key.ts";
 import { type Cluster, listAll, listClusterConnections, withCluster } from "./cluster.ts";
+import { listFannedOutInto } from "./list-fanned-out.ts";
+import { selectionOf } from "./selected-namespaces.ts";
 import { formatObject } from "../../command-line/format-object.ts";
 import type { FormatFlags } from "../../command-line/options.ts";
 import { printable } from "../../lib/printable.ts";
 import { type Cell, formatTable } from "../../command-line/table.ts";
 import { stopSignal } from "../../command-line/stop-signal.ts";
+import type { KubeObject } from "../kube/resource.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
+import { syncKindOf } from "./synced-kind.ts";
+import { usesConnection } from "./uses-connection.ts";
 
 /** Flags of `vaultsync doctor`. */
 export interface DoctorFlags extends ClusterFlags, FormatFlags {
@@ -21,6 +27,20 @@ export interface DoctorFlags extends ClusterFlags, FormatFlags {
   readonly vaultHosts?: string[];
   readonly tokenAudiences?: string[];
   readonly maxListBytes: number;
+}
+
+/**
+ * Reports whether a resource needs access for a namespace: not a cluster-scoped one that selects it
+ * by labels, because the operator accepts that its connection does not allow every namespace.
+ */
+const needsAccess = ({ metadata, spec }: KubeObject, namespace: string): boolean =>
+  metadata.namespace !== undefined || selectionOf(spec)?.namespaces?.includes(namespace) === true;
+
+/** Returns the names that resources refer to through one connection. */
+function referencesIn(connection: KubeObject, resources: readonly KubeObject[]): NamedReferences {
+  const of = (entries: "secret" | "file"): KubeObject[] =>
+    resources.filter((one) => entriesOf(syncKindOf(one)) === entries);
+  return referencesOf(connection, of("secret"), of("file"));
 }
 
 async function* allChecks(
@@ -42,11 +62,10 @@ async function* allChecks(
   const cluster = { api, namespace };
   const secrets = await listAll(cluster, vaultSecretKind, signal);
   const files = await listAll(cluster, vaultFileKind, signal);
+  const fannedOut = await listFannedOutInto(cluster, signal);
+  const resources = [...secrets, ...files, ...fannedOut];
   const own = await listAll(cluster, vaultConnectionKind, signal);
-  const connections = [
-    ...own,
-    ...(await listClusterConnections(cluster, [...secrets, ...files], signal)),
-  ];
+  const connections = [...own, ...(await listClusterConnections(cluster, resources, signal))];
   const unknown = names.filter(
     (name) => !connections.some(({ metadata }) => metadata.name === name),
   );
@@ -55,10 +74,13 @@ async function* allChecks(
   const policy = { allowHttp, allowedHosts: vaultHosts };
   for (const connection of connections) {
     if (names.length > 0 && !names.includes(connection.metadata.name)) continue;
-    const references = referencesOf(connection, secrets, files);
+    const { kind, metadata } = connection;
+    const needing = resources.filter((one) => needsAccess(one, namespace));
+    const isNeeded = needing.some((one) => usesConnection(one, { kind, name: metadata.name }));
     const options = {
       api,
-      references,
+      references: referencesIn(connection, resources),
+      required: isNeeded ? referencesIn(connection, needing) : undefined,
       namespace,
       operatorNamespace,
       policy,

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { type Kind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
+import { type Kind, syncedKinds, vaultSecretKind } from "../api/kinds.ts";
 
 /** A resource as the command line names it. */
 export interface ResourceName {
@@ -9,6 +9,17 @@ export interface ResourceName {
 
 /** Returns a resource as messages name it: `vaultsecret/db`. */
 export const idOf = ({ kind, name }: ResourceName): string => `${kind.singular}/${name}`;
+
+/** Returns the same with the namespace, if the kind has one: `vaultsecret/db in namespace shop`. */
+export const placedId = (name: ResourceName, namespace: string): string =>
+  name.kind.namespaced ? `${idOf(name)} in namespace ${namespace}` : idOf(name);
+
+/** Returns the object that a name is of. A cluster-scoped one has no namespace. */
+export const refOf = (
+  { kind, name }: ResourceName,
+  namespace: string,
+): { readonly namespace?: string; readonly name: string } =>
+  kind.namespaced ? { namespace, name } : { name };
 
 /** Parses `NAME`, a VaultSecret, or `KIND/NAME`, of one of these kinds. @throws InvalidArgumentError */
 export function nameOf(text: string, kinds: readonly Kind[]): ResourceName {
@@ -26,8 +37,9 @@ export function nameOf(text: string, kinds: readonly Kind[]): ResourceName {
 }
 
 /** The argument of a command for resources that follow versions of the vault. */
-export const FOLLOWING_NAME = "NAME or vaultsecret/NAME, or vaultfile/NAME";
+export const FOLLOWING_NAME =
+  "NAME or vaultsecret/NAME, vaultfile/NAME, clustervaultsecret/NAME or clustervaultfile/NAME";
 
-/** Parses the name of a VaultSecret or VaultFile. @throws InvalidArgumentError */
+/** Parses the name of a resource that has targets. @throws InvalidArgumentError */
 export const parseFollowingName = (text: string): ResourceName =>
-  nameOf(text, [vaultSecretKind, vaultFileKind]);
+  nameOf(text, Object.values(syncedKinds));

@@ -9,8 +9,14 @@ import { type Cluster, withClusterUntilStopped } from "./cluster.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
 import { followingItems, parsedResource, readResource, statusOf } from "./read-resource.ts";
 import { idOf, type ResourceName } from "./resource-name.ts";
-import type { ItemState, ResourceState } from "./status/resource-state.ts";
+import {
+  type FanOutState,
+  type ItemState,
+  type ResourceState,
+  stateOf,
+} from "./status/resource-state.ts";
 import { isReady } from "./status/status-tables.ts";
+import { isFannedOut } from "./synced-kind.ts";
 import { untilConverged } from "./until-converged.ts";
 import { printStates, syncOne } from "./sync.ts";
 import { entryVersions, type EntryVersion, versionAt } from "./updates/entry-versions.ts";
@@ -100,17 +106,13 @@ export function changesAt(
 }
 
 /** Returns the keys whose versions change, as the flags say. Asks the vault for a time. */
-async function changesFor(
-  name: ResourceName,
-  object: KubeObject,
-  flags: RollbackFlags,
-): Promise<Change[]> {
-  const items = followingItems(object, parsedResource(name, object));
+async function changesFor(object: KubeObject, flags: RollbackFlags): Promise<Change[]> {
+  const items = followingItems(object, parsedResource(object));
   const { at, key } = flags;
   if (at === undefined) return rollbackChanges(items, flags);
   const { VaultClient } = await import("../../protocol/client/vault-client.ts");
   const client = await VaultClient.open(flags.account);
-  const status = statusOf(name, object);
+  const status = statusOf(object);
   const versions = new Map<string, readonly EntryVersion[]>();
   for (const entry of entriesOf(status)) {
     const listed = await entryVersions(client, entry);
@@ -137,7 +139,7 @@ function printChanges(changes: readonly Change[]): void {
 
 /** Prints the state of the resource, in a format with `facts`, and sets the exit code. */
 function showState(
-  state: ResourceState,
+  state: ResourceState | FanOutState,
   output: FormatFlags["output"],
   facts: object = {},
   problem = "",
@@ -155,15 +157,15 @@ async function rollBack(
   signal: AbortSignal,
 ): Promise<void> {
   const object = await readResource(cluster, name, signal);
-  const resource = parsedResource(name, object);
-  const changes = await changesFor(name, object, flags);
+  const resource = parsedResource(object);
+  const changes = await changesFor(object, flags);
   if (flags.output === "table") printChanges(changes);
   if (flags.dryRun === true) {
     if (flags.output !== "table") process.stdout.write(formatObject({ changes }, flags.output));
     return;
   }
   const hold = { [HOLD_ANNOTATION]: holdOf(resource, changes, flags.reason) };
-  const state = await syncOne(cluster, name, flags.timeout, signal, hold);
+  const state = stateOf(await syncOne(cluster, name, flags.timeout, signal, hold));
   if (flags.wait === true) await untilConverged(cluster, name, flags.timeout, signal);
   const missed = changes.filter(
     ({ key, to }) => state.items.find((item) => item.key === key)?.version !== to,
@@ -187,16 +189,23 @@ async function endHold(
   const object = await readResource(cluster, name, signal);
   if (object.metadata.annotations?.[HOLD_ANNOTATION] === undefined)
     process.stderr.write(`${idOf(name)} is not held\n`);
-  const state = await syncOne(cluster, name, flags.timeout, signal, { [HOLD_ANNOTATION]: null });
-  showState(state, flags.output);
+  const changes = { [HOLD_ANNOTATION]: null };
+  const synced = await syncOne(cluster, name, flags.timeout, signal, changes);
+  showState(stateOf(synced), flags.output);
 }
 
 /**
  * Takes the target of a resource back to an earlier version of an entry, and holds it there until
  * `resume`. Changes annotations of the resource.
+ * @throws Error with `wait`, for a resource that never has the condition Converged
  */
-export const rollback = (name: ResourceName, flags: RollbackFlags): Promise<void> =>
-  withClusterUntilStopped(flags, (cluster, signal) => rollBack(cluster, name, flags, signal));
+export async function rollback(name: ResourceName, flags: RollbackFlags): Promise<void> {
+  if (flags.wait === true && isFannedOut(name))
+    throw new Error(
+      `${idOf(name)} has no condition Converged, because its targets are in several namespaces: omit --wait`,
+    );
+  await withClusterUntilStopped(flags, (cluster, signal) => rollBack(cluster, name, flags, signal));
+}
 
 /** Ends a hold: the resource follows the vault again. */
 export const resume = (name: ResourceName, flags: ResumeFlags): Promise<void> =>

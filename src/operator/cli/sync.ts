@@ -7,9 +7,9 @@ import type { KubeObject } from "../kube/resource.ts";
 import { annotate, type AnnotationChanges } from "./annotate.ts";
 import { type Cluster, withClusterUntilStopped } from "./cluster.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
-import { idOf, type ResourceName } from "./resource-name.ts";
-import { type ResourceState, resourceState } from "./status/resource-state.ts";
-import { isReady, problemLines, resourceTable } from "./status/status-tables.ts";
+import { idOf, placedId, refOf, type ResourceName } from "./resource-name.ts";
+import { type FanOutState, type ResourceState, stateOf } from "./status/resource-state.ts";
+import { fanOutTable, isReady, problemLines, resourceTable } from "./status/status-tables.ts";
 
 /** Flags of `vaultsync sync`. */
 export interface SyncFlags extends ClusterFlags {
@@ -23,18 +23,20 @@ const echoOf = ({ status }: KubeObject): unknown =>
   isObject(status) ? status["lastForceSync"] : undefined;
 
 /**
- * Requests a sync, with changes of other annotations, and waits until the operator reports it.
+ * Requests a sync, with changes of other annotations, and waits until the operator reports it: of a
+ * cluster-scoped resource, for all its namespaces. Returns the resource afterwards.
  * @throws Error with the reason if not
  */
 export async function syncOne(
   { api, namespace }: Cluster,
-  { kind, name }: ResourceName,
+  resource: ResourceName,
   timeout: number,
   signal: AbortSignal,
   changes: AnnotationChanges = {},
-): Promise<ResourceState> {
-  const ref = { namespace, name };
-  const id = idOf({ kind, name });
+): Promise<KubeObject> {
+  const { kind } = resource;
+  const ref = refOf(resource, namespace);
+  const id = idOf(resource);
   const request = `${new Date(systemClock.now()).toISOString()} ${randomUUID()}`;
   const expired = systemClock.monotonic() + timeout * 1_000;
   try {
@@ -44,17 +46,18 @@ export async function syncOne(
       if (isObject(object.spec) && object.spec["suspend"] === true)
         throw new Error(`${id} is suspended: set spec.suspend to false`);
       if (systemClock.monotonic() > expired) {
-        const { reason, message } = resourceState(object);
+        const { reason, message } = stateOf(object);
+        const where = kind.namespaced ? namespace : "all namespaces";
         throw new Error(
-          `${id} was not synced within ${timeout} s (${reason}: ${message}): does an operator run for ${namespace}?`,
+          `${id} was not synced within ${timeout} s (${reason}: ${message}): does an operator run for ${where}?`,
         );
       }
       await systemClock.sleep(POLL_MS, signal);
       object = await api.get(kind, ref, signal);
     }
-    return resourceState(object);
+    return object;
   } catch (error) {
-    throw isKubeError(error, "NotFound") ? new Error(`no ${id} in namespace ${namespace}`) : error;
+    throw isKubeError(error, "NotFound") ? new Error(`no ${placedId(resource, namespace)}`) : error;
   }
 }
 
@@ -62,9 +65,15 @@ export async function syncOne(
  * Prints the states of resources after a change, and a problem in separate lines. The exit code
  * says whether they are as requested.
  */
-export function printStates(states: readonly ResourceState[], problem = ""): void {
+export function printStates(states: readonly (ResourceState | FanOutState)[], problem = ""): void {
   const options = { allNamespaces: false, items: false, now: systemClock.now() };
-  process.stdout.write(resourceTable(states, options));
+  const fannedOut = states.filter((one) => "failures" in one);
+  const others = states.filter((one) => !("failures" in one));
+  const tables = [
+    ...(fannedOut.length > 0 ? [fanOutTable(fannedOut, options)] : []),
+    ...(others.length > 0 ? [resourceTable(others, options)] : []),
+  ];
+  process.stdout.write(tables.join("\n"));
   const problems = `${problemLines(states, options)}${problem}`;
   if (problems !== "") process.stdout.write(`\n${problems}`);
   process.exitCode = states.every(isReady) && problem === "" ? 0 : NOT_READY;
@@ -76,8 +85,8 @@ async function syncAll(
   { timeout }: SyncFlags,
   signal: AbortSignal,
 ) {
-  const states = await Promise.all(names.map((name) => syncOne(cluster, name, timeout, signal)));
-  printStates(states);
+  const synced = await Promise.all(names.map((name) => syncOne(cluster, name, timeout, signal)));
+  printStates(synced.map(stateOf));
 }
 
 /** Syncs resources, and prints their state. Changes one annotation of each resource. */

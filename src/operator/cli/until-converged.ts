@@ -1,9 +1,7 @@
 import { systemClock } from "../../lib/clock.ts";
 import { findCondition } from "../api/conditions.ts";
-import { vaultFileKind } from "../api/kinds.ts";
-import { readStatus } from "../sync/stored-status.ts";
 import type { Cluster } from "./cluster.ts";
-import { readResource } from "./read-resource.ts";
+import { readResource, statusOf } from "./read-resource.ts";
 import { idOf, type ResourceName } from "./resource-name.ts";
 
 /** Time between two reads of a resource whose pods are replaced, in milliseconds. */
@@ -23,10 +21,9 @@ export async function untilConverged(
   signal: AbortSignal,
 ): Promise<void> {
   const started = systemClock.monotonic();
-  const kind = name.kind === vaultFileKind ? "VaultFile" : "VaultSecret";
   for (;;) {
     const object = await readResource(cluster, name, signal);
-    const converged = findCondition(readStatus(kind, object["status"]).conditions, "Converged");
+    const converged = findCondition(statusOf(object).conditions, "Converged");
     const waitedMs = systemClock.monotonic() - started;
     if (converged?.status === "True") return;
     if (converged === undefined && waitedMs > APPEARS_MS) {

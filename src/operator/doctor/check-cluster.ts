@@ -2,6 +2,8 @@ import type { Clock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/is-object.ts";
 import {
   clusterVaultConnectionKind,
+  clusterVaultFileKind,
+  clusterVaultSecretKind,
   vaultConnectionKind,
   vaultFileKind,
   vaultPushKind,
@@ -31,6 +33,8 @@ const KINDS = [
   vaultFileKind,
   vaultPushKind,
   clusterVaultConnectionKind,
+  clusterVaultSecretKind,
+  clusterVaultFileKind,
 ];
 /** Time without a renewal after which a Lease has expired for certain, in milliseconds. */
 const EXPIRED_MS = 30_000;

@@ -34,9 +34,13 @@ import { checkVault } from "./check-vault.ts";
 
 interface AccessCheckOptions {
   readonly api: KubeApi;
+  /** Namespace of the resources. */
   readonly namespace: string;
-  /** The names that the resources of the namespace refer to. */
-  readonly references: NamedReferences;
+  /**
+   * The names that the namespace has to be allowed to read; `undefined` if no resource needs the
+   * access.
+   */
+  readonly required: NamedReferences | undefined;
 }
 
 /**
@@ -46,9 +50,11 @@ interface AccessCheckOptions {
 async function checkAccess(
   { ok, failed, skipped }: Checks,
   object: KubeObject,
-  { api, namespace, references }: AccessCheckOptions,
+  { api, namespace, required }: AccessCheckOptions,
   signal: AbortSignal,
 ): Promise<Check> {
+  if (required === undefined)
+    return skipped("access", `no resource requires access for the namespace ${namespace}`);
   const { name } = object.metadata;
   const found = await api
     .getMetadata(NAMESPACES, { name: namespace }, signal)
@@ -67,8 +73,8 @@ async function checkAccess(
   if (typeof access === "string")
     return failed("access", `no entry of spec.access selects the namespace ${namespace}`, remedy);
   const denied = [
-    ...[...references.secrets].filter((secret) => !access("secret", secret)),
-    ...[...references.files].filter((file) => !access("file", file)),
+    ...[...required.secrets].filter((secret) => !access("secret", secret)),
+    ...[...required.files].filter((file) => !access("file", file)),
   ];
   if (denied.length === 0)
     return ok(
@@ -78,12 +84,9 @@ async function checkAccess(
   return failed("access", `the namespace ${namespace} may not read ${firstOf(denied)}`, remedy);
 }
 
-export interface ConnectionCheckOptions {
-  readonly api: KubeApi;
+export interface ConnectionCheckOptions extends AccessCheckOptions {
   /** The names that the resources of the connection refer to. */
   readonly references: NamedReferences;
-  /** Namespace of these resources. */
-  readonly namespace: string;
   /** Namespace of the credentials of a ClusterVaultConnection. */
   readonly operatorNamespace: string;
   readonly policy: HostPolicy;

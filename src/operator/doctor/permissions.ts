@@ -13,6 +13,8 @@ interface Permission {
 }
 
 const CUSTOM = ["vaultconnections", "vaultsecrets", "vaultfiles", "vaultpushes"];
+/** Kinds with targets in several namespaces. */
+const FANNED_OUT = ["clustervaultsecrets", "clustervaultfiles"];
 const grant = (
   group: string,
   resource: string,
@@ -44,7 +46,13 @@ const permissions: readonly Permission[] = [
   grant("", "pods", "list"),
   grant("coordination.k8s.io", "leases", "create get list update delete", "own"),
   grant("vaultsync.dev", "clustervaultconnections", "list watch patch", "cluster"),
-  grant("vaultsync.dev", "clustervaultconnections/status", "update", "cluster"),
+  ...FANNED_OUT.map((resource) => grant("vaultsync.dev", resource, "list watch", "cluster")),
+  ...["clustervaultconnections", ...FANNED_OUT].map((resource) =>
+    grant("vaultsync.dev", `${resource}/status`, "update", "cluster"),
+  ),
+  ...FANNED_OUT.map((resource) =>
+    grant("vaultsync.dev", `${resource}/finalizers`, "update", "cluster"),
+  ),
   grant("", "namespaces", "list watch", "cluster"),
 ];
 

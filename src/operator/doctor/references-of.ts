@@ -31,11 +31,16 @@ export function withUsers(name: string, items: readonly NamedItem[]): string {
 
 /** Returns the name of a resource; through a connection of the cluster, with its namespace. */
 const userOf = ({ kind, metadata }: KubeObject, isOfCluster: boolean): string => {
-  const namespace = isOfCluster ? `${metadata.namespace}/` : "";
+  const isPlaced = isOfCluster && metadata.namespace !== undefined;
+  const namespace = isPlaced ? `${metadata.namespace}/` : "";
   return `${kind.toLowerCase()}/${namespace}${metadata.name}`;
 };
 
-/** Returns the names that VaultSecrets and VaultFiles refer to through one connection. */
+/**
+ * Returns the names that resources refer to through one connection.
+ * @param secrets the resources that read secrets
+ * @param files the resources that read files
+ */
 export function referencesOf(
   connection: KubeObject,
   secrets: readonly KubeObject[],

@@ -26,7 +26,7 @@ const LEFT_OUT =
  * Returns the metadata of the new object: name, namespace, labels, and annotations that belong to
  * neither kubectl nor the old operator.
  */
-function metadataOf({ metadata, name }: Manifest): object {
+export function metadataOf({ metadata, name }: Manifest): object {
   const { namespace, labels, annotations } = metadata;
   const kept = Object.entries(annotations ?? {}).filter(([key]) => !LEFT_OUT.test(key));
   return defined({
@@ -37,7 +37,11 @@ function metadataOf({ metadata, name }: Manifest): object {
   });
 }
 
-function connectionRefOf(spec: FieldReader): object {
+const SELECTED_STORE =
+  "a SecretStore of each namespace has no counterpart: spec.connectionRef is a ClusterVaultConnection of its name";
+
+/** Returns the connection of a resource, or of one with targets in several namespaces. */
+function connectionRefOf(spec: FieldReader, isFanOut: boolean): object {
   const store = spec.object("secretStoreRef");
   const name = store?.text("name");
   const kind = store?.oneOf(
@@ -45,11 +49,14 @@ function connectionRefOf(spec: FieldReader): object {
     ["SecretStore", "ClusterSecretStore"],
     "is not a kind of store",
   );
+  if (isFanOut && store !== undefined && kind !== "ClusterSecretStore")
+    store.problem("kind", SELECTED_STORE);
   store?.end();
+  const wanted = isFanOut ? "ClusterVaultConnection" : "VaultConnection";
   if (name === undefined)
-    spec.problem("secretStoreRef", "is missing: set spec.connectionRef to a VaultConnection");
+    spec.problem("secretStoreRef", `is missing: set spec.connectionRef to a ${wanted}`);
   return {
-    ...(kind === "ClusterSecretStore" && { kind: "ClusterVaultConnection" }),
+    ...((isFanOut || kind === "ClusterSecretStore") && { kind: "ClusterVaultConnection" }),
     name: name ?? "vault",
   };
 }
@@ -197,13 +204,19 @@ function templatesOf(template: FieldReader): object | undefined {
   return Object.keys(converted).length === 0 ? undefined : { data: converted };
 }
 
+const CREATED = "None has no counterpart: the target is created";
+const WHOLE_ONLY =
+  "only Owner and Orphan can be carried over: create a VaultSecret with Merge in each namespace";
+
 function targetOf(
   target: FieldReader | undefined,
   template: FieldReader | undefined,
   metadata: FieldReader | undefined,
-): object {
-  const message = "None has no counterpart: the target is created";
-  const creationPolicy = target?.oneOf("creationPolicy", ["Owner", "Orphan", "Merge"], message);
+  isFanOut: boolean,
+): { readonly name?: string } {
+  const creationPolicy = isFanOut
+    ? target?.oneOf("creationPolicy", ["Owner", "Orphan"], WHOLE_ONLY)
+    : target?.oneOf("creationPolicy", ["Owner", "Orphan", "Merge"], CREATED);
   const immutable = target?.flag("immutable") === true ? true : undefined;
   return defined({
     name: target?.text("name"),
@@ -217,8 +230,12 @@ function targetOf(
   });
 }
 
-function specOf(spec: FieldReader): object {
-  const connectionRef = connectionRefOf(spec);
+/**
+ * Returns the spec of the new object.
+ * @param isFanOut it has targets in several namespaces
+ */
+export function specOf(spec: FieldReader, isFanOut = false) {
+  const connectionRef = connectionRefOf(spec, isFanOut);
   const interval = spec.text("refreshInterval");
   const isNever = interval !== undefined && /^0[a-z]*$/u.test(interval);
   if (isNever)
@@ -236,15 +253,17 @@ function specOf(spec: FieldReader): object {
   const target = spec.object("target");
   const template = target?.object("template");
   const metadata = template?.object("metadata");
-  const wanted = targetOf(target, template, metadata);
+  const wanted = targetOf(target, template, metadata, isFanOut);
   for (const reader of [metadata, template, target, spec]) reader?.end();
-  return defined({
+  return {
     connectionRef,
-    refreshInterval: isNever ? undefined : interval,
-    data: data.length === 0 ? undefined : data,
-    dataFrom: dataFrom.length === 0 ? undefined : dataFrom,
+    ...defined({
+      refreshInterval: isNever ? undefined : interval,
+      data: data.length === 0 ? undefined : data,
+      dataFrom: dataFrom.length === 0 ? undefined : dataFrom,
+    }),
     target: wanted,
-  });
+  };
 }
 
 /**

@@ -58,6 +58,15 @@ export class FieldReader {
     return [];
   }
 
+  /** Returns a list of texts. */
+  textList(name: string): string[] {
+    const value = this.#take(name);
+    if (value === undefined) return [];
+    if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value;
+    this.#say([name], "must be a list of texts");
+    return [];
+  }
+
   /** Returns the texts of an object of texts, such as labels. */
   texts(name: string): Record<string, string> | undefined {
     const reader = this.object(name);

@@ -1,10 +1,15 @@
 import { Document } from "yaml";
-import { vaultSecretKind } from "../../api/kinds.ts";
+import { clusterVaultSecretKind, vaultSecretKind } from "../../api/kinds.ts";
 import { ADOPT_ANNOTATION } from "../../api/names.ts";
 import { type Manifest, type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
 import { readManifests } from "../manifests/read-manifests.ts";
 import { HAS_PROBLEMS } from "../options.ts";
 import { printable } from "../../../lib/printable.ts";
+import type { ReportField } from "./field-reader.ts";
+import {
+  convertClusterExternalSecret,
+  type ConvertedClusterSecret,
+} from "./convert-cluster-external-secret.ts";
 import { convertExternalSecret, type ConvertedSecret } from "./convert-external-secret.ts";
 
 /** Flags of `vaultsync import external-secrets`. */
@@ -19,7 +24,6 @@ const GROUP = "external-secrets.io";
 const remedies: Readonly<Record<string, string>> = {
   SecretStore: `create a VaultConnection of this name (docs/resources.md)`,
   ClusterSecretStore: `create a ClusterVaultConnection of this name (docs/resources.md)`,
-  ClusterExternalSecret: `create a ${vaultSecretKind.kind} in each namespace`,
   PushSecret: "create a VaultPush (docs/resources.md)",
 };
 
@@ -53,11 +57,43 @@ function handOverCommands(all: readonly HandOver[]): string[] {
   });
 }
 
+/** A complete conversion of a ClusterExternalSecret. */
+interface ClusterHandOver extends Omit<ConvertedClusterSecret, "object"> {
+  readonly manifest: Pick<Manifest, "name">;
+}
+
 /**
- * Returns the YAML of a VaultSecret. An incomplete one could replace a Secret by fewer or other
+ * Says how to hand over the Secrets of a ClusterExternalSecret. No commands to be run one after
+ * another: its deletion deletes the ExternalSecrets, and the Secrets that have these as owners.
+ */
+function clusterHandOver({
+  manifest,
+  target,
+  namespaces,
+  selectsByLabels,
+}: ClusterHandOver): string {
+  const { name } = manifest;
+  const owners = `kubectl get secrets -A --field-selector metadata.name=${target} -o custom-columns=NAMESPACE:.metadata.namespace,OWNER:.metadata.ownerReferences[*].name`;
+  const places = [...namespaces, ...(selectsByLabels ? ["NAMESPACE"] : [])];
+  const steps = [
+    `set creationPolicy: Orphan and deletionPolicy: Retain in its spec.externalSecretSpec.target`,
+    `wait until no Secret ${target} has an owner, and remove one that stays: ${owners}`,
+    `delete the ClusterExternalSecret: kubectl delete clusterexternalsecret ${name}`,
+    `hand over the Secret in each namespace:`,
+  ];
+  const adopt = places.map(
+    (place) =>
+      `     kubectl annotate secret ${target} -n ${place} ${ADOPT_ANNOTATION}=${clusterVaultSecretKind.kind}/${name}`,
+  );
+  const lines = [...steps.map((step, index) => `  ${index + 1}. ${step}`), ...adopt];
+  return `to take over the existing Secrets of ClusterExternalSecret ${name}, and not to lose them with it:\n${lines.map((line) => `${printable(line)}\n`).join("")}`;
+}
+
+/**
+ * Returns the YAML of a resource. An incomplete one could replace a Secret by fewer or other
  * keys: it is suspended, and its first comment lists what is missing.
  */
-function yamlOf({ object }: ConvertedSecret, lost: readonly string[]): string {
+function yamlOf({ object }: Pick<ConvertedSecret, "object">, lost: readonly string[]): string {
   if (lost.length === 0) return `---\n${String(new Document(object))}`;
   const document = new Document({ ...object, spec: { suspend: true, ...object.spec } });
   const todo = [
@@ -68,34 +104,57 @@ function yamlOf({ object }: ConvertedSecret, lost: readonly string[]): string {
   return `---\n${String(document)}`;
 }
 
-/** Prints the VaultSecrets of ExternalSecrets. Reads files only. */
-export async function importExternalSecrets({ filename, namespace }: ImportFlags): Promise<void> {
-  const { manifests, problems: unreadable } = await readManifests(filename, GROUP, namespace);
-  const problems: Problem[] = [...unreadable];
+/** The results for the objects of files. */
+interface Conversion {
+  readonly texts: readonly string[];
+  readonly problems: readonly Problem[];
+  readonly handOvers: readonly HandOver[];
+  readonly clusterHandOvers: readonly ClusterHandOver[];
+}
+
+/** Converts all objects that can be converted, and reports the rest. */
+function convert(manifests: readonly Manifest[]): Conversion {
+  const texts: string[] = [];
+  const problems: Problem[] = [];
   const handOvers: HandOver[] = [];
+  const clusterHandOvers: ClusterHandOver[] = [];
   for (const manifest of manifests) {
-    if (manifest.kind !== "ExternalSecret") {
-      const remedy = remedies[manifest.kind] ?? "it has no counterpart";
-      problems.push(
-        problemAt(
-          manifest,
-          ["kind"],
-          `${manifest.kind} ${manifest.name} is not converted: ${remedy}`,
+    const lost: Problem[] = [];
+    const report: ReportField = (path, message) => lost.push(problemAt(manifest, path, message));
+    const add = (converted: Pick<ConvertedSecret, "object">): void => {
+      texts.push(
+        yamlOf(
+          converted,
+          sortProblems(lost).map(({ message }) => message),
         ),
       );
-      continue;
+      problems.push(...lost);
+    };
+    if (manifest.kind === "ExternalSecret") {
+      const converted = convertExternalSecret(manifest, report);
+      if (lost.length === 0) handOvers.push({ manifest, ...converted });
+      add(converted);
+    } else if (manifest.kind === "ClusterExternalSecret") {
+      const converted = convertClusterExternalSecret(manifest, report);
+      if (lost.length === 0) clusterHandOvers.push({ manifest, ...converted });
+      add(converted);
+    } else {
+      const remedy = remedies[manifest.kind] ?? "it has no counterpart";
+      const message = `${manifest.kind} ${manifest.name} is not converted: ${remedy}`;
+      problems.push(problemAt(manifest, ["kind"], message));
     }
-    const lost: Problem[] = [];
-    const converted = convertExternalSecret(manifest, (path, message) =>
-      lost.push(problemAt(manifest, path, message)),
-    );
-    if (lost.length === 0) handOvers.push({ manifest, ...converted });
-    const messages = sortProblems(lost).map(({ message }) => message);
-    process.stdout.write(yamlOf(converted, messages));
-    problems.push(...lost);
   }
+  return { texts, problems, handOvers, clusterHandOvers };
+}
+
+/** Prints the resources that replace ExternalSecrets. Reads files only. */
+export async function importExternalSecrets({ filename, namespace }: ImportFlags): Promise<void> {
+  const { manifests, problems: unreadable } = await readManifests(filename, GROUP, namespace);
+  const { texts, handOvers, clusterHandOvers, ...converted } = convert(manifests);
+  const problems = [...unreadable, ...converted.problems];
   if (manifests.length === 0 && problems.length === 0)
     throw new Error(`no ${GROUP} objects in ${filename.join(", ")}`);
+  process.stdout.write(texts.join(""));
   for (const { file, line, message } of sortProblems(problems))
     process.stderr.write(`${printable(`${file}:${line}: ${message}`)}\n`);
   const commands = handOverCommands(handOvers);
@@ -103,5 +162,6 @@ export async function importExternalSecrets({ filename, namespace }: ImportFlags
     process.stderr.write(
       `to take over the existing Secrets, which stay meanwhile:\n${commands.map((command) => `  ${printable(command)}\n`).join("")}`,
     );
+  process.stderr.write(clusterHandOvers.map(clusterHandOver).join(""));
   process.exitCode = problems.length === 0 ? 0 : HAS_PROBLEMS;
 }

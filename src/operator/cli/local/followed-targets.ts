@@ -16,6 +16,7 @@ import { checkAccess } from "../../sync/namespace-access.ts";
 import { itemProblems, notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Resolution } from "../../sync/resolution.ts";
 import { reviewKey } from "../../sync/review-content.ts";
+import { entriesOf } from "../../sync/sync-key.ts";
 import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncedKey, TargetState } from "../../sync/target.ts";
 import { type Manifest, type Problem, problemAt } from "../manifests/manifest.ts";
@@ -297,8 +298,7 @@ export class FollowedTargets {
     signal: AbortSignal,
   ): Promise<LocalTarget | undefined> {
     const { manifest, resource } = planned;
-    const entries = resource.kind === "VaultSecret" ? "secret" : "file";
-    const verdict = checkAccess(resource, entries, access);
+    const verdict = checkAccess(resource, entriesOf(resource.kind), access);
     const refused =
       typeof verdict === "object" ? verdict : "reason" in resolved ? resolved : undefined;
     if (refused === undefined) return follower.follow(signal);

@@ -3,6 +3,7 @@ import { withoutTrailingSlashes } from "../../../lib/without-trailing-slashes.ts
 import { canonicalEmail } from "../../../protocol/email-address.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { API_GROUP } from "../../api/kinds.ts";
+import { entriesOf } from "../../sync/sync-key.ts";
 import { type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
 import { type Manifests, readManifests } from "../manifests/read-manifests.ts";
 import { checkClusterRules } from "../plan/check-cluster-rules.ts";
@@ -68,7 +69,7 @@ function loginProblems(
 ): Problem[] {
   const isVault = withoutTrailingSlashes(spec.url) === login.url;
   const isAccount = canonicalEmail(spec.email) === canonicalEmail(login.email);
-  if (isVault && (isAccount || resource.kind === "VaultSecret")) return [];
+  if (isVault && (isAccount || entriesOf(resource.kind) === "secret")) return [];
   const message = `${login.email} is logged in at ${login.url}: log in to ${spec.url} as ${spec.email}, as the ${kind} ${of.name} says`;
   return [problemAt(manifest, ["spec", "connectionRef"], message)];
 }
@@ -89,6 +90,14 @@ export interface LocalManifests {
   readonly problems: readonly Problem[];
 }
 
+/** Returns the problem of a resource with targets in several namespaces. */
+const fanOutProblem = ({ manifest }: PlannedResource): Problem =>
+  problemAt(
+    manifest,
+    ["kind"],
+    `a ${manifest.kind} has targets in several namespaces: only VaultSecrets and VaultFiles are read here`,
+  );
+
 /** Reads the manifests of files. @throws Error when a file cannot be read */
 export async function readLocalManifests({
   filename,
@@ -98,6 +107,7 @@ export async function readLocalManifests({
   const read = await readManifests(filename, API_GROUP, namespace);
   const problems: Problem[] = [...read.problems];
   const plan = planOf(read.manifests, allowedSecretTypes, problems);
+  problems.push(...plan.fannedOut.map(fanOutProblem));
   if (plan.resources.length === 0 && problems.length === 0)
     throw new Error(`no VaultSecret or VaultFile in ${filename.join(", ")}`);
   return { read, plan, problems: sortProblems(problems) };

@@ -21,6 +21,7 @@ import {
 } from "../../sync/ready-condition.ts";
 import type { Resolution } from "../../sync/resolution.ts";
 import { shapeProblem } from "../../sync/secret-shape.ts";
+import { entriesOf } from "../../sync/sync-key.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { type Manifest, type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
 import { accessThrough, checkResource, targetWith } from "../plan/check-resources.ts";
@@ -80,8 +81,7 @@ export function decideTarget(
   | readonly Problem[] {
   const { manifest } = planned;
   const { resource, resolutions } = resolved;
-  const entries = resource.kind === "VaultSecret" ? "secret" : "file";
-  const isAllowed = typeof checkAccess(resource, entries, access) !== "object";
+  const isAllowed = typeof checkAccess(resource, entriesOf(resource.kind), access) !== "object";
   const { plan, readyCondition } = decide(resource, resolutions, targetWith(resource, undefined));
   if (isAllowed && plan.action === "keep" && readyCondition.ready) {
     const why = `${targetName(resource)} is not written, because its optional sources are absent`;

@@ -1,4 +1,5 @@
 import { utf8Text } from "../../lib/utf8-text.ts";
+import { entriesOf } from "../../sync/sync-key.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { type Problem, problemAt } from "../manifests/manifest.ts";
 import type { LocalTarget } from "./local-targets.ts";
@@ -14,7 +15,7 @@ const LOADED =
 
 /** Reports whether the keys of a target become environment variables; otherwise they are files. */
 export const isOfEnvironment = ({ kind, target: { type = "Opaque" } }: SyncResource): boolean =>
-  kind === "VaultSecret" && type === "Opaque";
+  entriesOf(kind) === "secret" && type === "Opaque";
 
 /** Reports whether the spec names a key, and not the vault. */
 const isWritten = ({ items, template }: SyncResource, key: string): boolean =>

@@ -52,6 +52,13 @@ export function sortProblems(problems: readonly Problem[]): Problem[] {
   );
 }
 
+/** Returns the problems without those that say the same at the same place. */
+export const distinctProblems = (problems: readonly Problem[]): Problem[] => [
+  ...new Map(
+    problems.map((one) => [JSON.stringify([one.file, one.line, one.message]), one]),
+  ).values(),
+];
+
 /** Formats a path in a manifest, such as `spec.data[0].remoteRef`. */
 export const formatPath = (path: readonly PropertyKey[]): string =>
   path

@@ -1,4 +1,5 @@
 import { matchesName } from "../../sync/find-items.ts";
+import { entriesOf } from "../../sync/sync-key.ts";
 import { isMerged } from "../../sync/sync-resource.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import { ADOPT_ANNOTATION } from "../../api/names.ts";
@@ -32,7 +33,7 @@ function repeated(
 
 /** Reports whether a resource names an entry, `secret/<name>` or `file/<name>`, or may find it. */
 function readsEntry({ resource: { kind, items, finds } }: PlannedResource, entry: string): boolean {
-  const prefix = kind === "VaultSecret" ? "secret/" : "file/";
+  const prefix = `${entriesOf(kind)}/`;
   if (!entry.startsWith(prefix)) return false;
   const name = entry.slice(prefix.length);
   return (

@@ -11,6 +11,7 @@ import {
 } from "../../sync/namespace-access.ts";
 import { itemProblems, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Candidate, Resolution } from "../../sync/resolution.ts";
+import { entriesOf } from "../../sync/sync-key.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncedKey, TargetState } from "../../sync/target.ts";
 import { checkTemplate } from "../../template/check-template.ts";
@@ -19,7 +20,7 @@ import { type PlannedConnection, type PlannedResource, pathOf } from "./planned-
 import { type ResolvedResource, unread } from "./resolve-references.ts";
 
 /** Label that every namespace has, with its name. */
-const NAME_LABEL = "kubernetes.io/metadata.name";
+export const NAME_LABEL = "kubernetes.io/metadata.name";
 
 /** The namespaces whose objects are in the files, with their labels. */
 export type KnownNamespaces = ReadonlyMap<string, Labels>;
@@ -47,6 +48,8 @@ export function accessThrough(
   known: KnownNamespaces,
 ): NamespaceAccess {
   if (kind === "VaultConnection") return everything;
+  // A cluster-scoped resource whose namespaces are not known.
+  if (namespace === "") return "unknown";
   const rules = accessRules(spec.access ?? []);
   const labels = known.get(namespace);
   const isNamed = ({
@@ -111,8 +114,7 @@ export function checkResource(
 ): readonly Problem[] {
   const { manifest } = planned;
   const resource = resolved?.resource ?? planned.resource;
-  const entries = resource.kind === "VaultSecret" ? "secret" : "file";
-  const verdict = checkAccess(resource, entries, access);
+  const verdict = checkAccess(resource, entriesOf(resource.kind), access);
   if (typeof verdict === "object")
     return [problemAt(manifest, ["spec", "connectionRef"], verdict.message)];
   const target = targetWith(resource, synced);

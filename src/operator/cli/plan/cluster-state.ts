@@ -1,4 +1,5 @@
 import type { NamespaceFacts } from "../../connection/namespace-facts.ts";
+import type { KubeObject } from "../../kube/resource.ts";
 import type { Freeze } from "../../sync/freeze.ts";
 import type { Usage } from "../usage/read-usage.ts";
 import type { KnownNamespaces } from "./check-resources.ts";
@@ -19,6 +20,16 @@ export interface ClusterState {
   /** Keys of connections that the user may not read. */
   readonly unreadable: ReadonlySet<string>;
   readonly namespaces: ReadonlyMap<string, NamespaceState>;
+  /**
+   * All namespaces, if the plan has cluster-scoped resources and the user may list them; otherwise
+   * `undefined`.
+   */
+  readonly allNamespaces: ReadonlyMap<string, NamespaceFacts> | undefined;
+  /**
+   * The cluster-scoped resources of the plan that exist, by kind and name: `ClusterVaultSecret/db`.
+   * `denied` if the user may not read it.
+   */
+  readonly fannedOut: ReadonlyMap<string, KubeObject | "denied">;
   /** The freeze of all or some namespaces; `unknown` if the user may not read it. */
   readonly freeze: Freeze | "unknown" | undefined;
   /** Texts about what the user may not read. */
@@ -41,9 +52,10 @@ export const withConnections = (
 /** Returns the labels of namespaces of the files and, if they lack it, of the cluster. */
 export const withNamespaces = (
   known: KnownNamespaces,
-  { namespaces }: Pick<ClusterState, "namespaces">,
+  { namespaces, allNamespaces = new Map() }: Pick<ClusterState, "namespaces" | "allNamespaces">,
 ): KnownNamespaces =>
   new Map([
+    ...[...allNamespaces].map(([name, { labels }]) => [name, labels] as const),
     ...[...namespaces].flatMap(([name, { facts }]) =>
       facts === undefined ? [] : [[name, facts.labels] as const],
     ),

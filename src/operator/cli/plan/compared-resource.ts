@@ -7,6 +7,7 @@ import { checkAccess, type NamespaceAccess } from "../../sync/namespace-access.t
 import { type ReadyCondition, SUSPENDED } from "../../sync/ready-condition.ts";
 import type { Remembered, Resolution } from "../../sync/resolution.ts";
 import { reportedName, type SyncStatus } from "../../sync/stored-status.ts";
+import { entriesOf } from "../../sync/sync-key.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncedKey } from "../../sync/target.ts";
 import { isNewSpec, refreshInMs, updateGate } from "../../sync/update-gate.ts";
@@ -14,7 +15,6 @@ import { parsedResource, statusOf } from "../read-resource.ts";
 import { targetWith } from "./check-resources.ts";
 import {
   appliedResource,
-  kindOf,
   originInStatus,
   shownItems,
   shownVersion,
@@ -82,11 +82,10 @@ export class ComparedResource {
     from: VaultAccount,
     around: Surroundings,
   ) {
-    const name = { kind: kindOf(planned.manifest), name: planned.manifest.name };
     this.#planned = planned;
     this.resource = appliedResource(planned, object);
-    this.#existing = object && parsedResource(name, object);
-    this.#before = object === undefined ? {} : statusOf(name, object);
+    this.#existing = object && parsedResource(object);
+    this.#before = object === undefined ? {} : statusOf(object);
     this.#origin = originInStatus(this.#existing ?? this.resource, this.#before, from);
     this.#around = around;
   }
@@ -205,11 +204,7 @@ export class ComparedResource {
   }
 
   #decide({ resource, resolutions }: ResolvedResource, access: NamespaceAccess): Decision {
-    const verdict = checkAccess(
-      resource,
-      resource.kind === "VaultSecret" ? "secret" : "file",
-      access,
-    );
+    const verdict = checkAccess(resource, entriesOf(resource.kind), access);
     const condition = this.resource.suspend ? SUSPENDED : verdict;
     return typeof condition === "object"
       ? { plan: { action: "keep" }, readyCondition: condition }

@@ -1,16 +1,21 @@
 import { systemClock } from "../../../lib/clock.ts";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
 import { connectionKey } from "../../api/connection-key.ts";
-import { freezeOf } from "../../connection/namespace-facts.ts";
+import { RESTART_ANNOTATION } from "../../api/names.ts";
+import { freezeOf, type NamespaceFacts } from "../../connection/namespace-facts.ts";
+import type { KubeObject } from "../../kube/resource.ts";
 import { vaultId } from "../../sync/target.ts";
 import { withClusterUntilStopped } from "../cluster.ts";
+import { selectionOf, selects } from "../selected-namespaces.ts";
+import { showsTargetIn } from "../shown-namespaces.ts";
 import type { ClusterFlags } from "../options.ts";
 import { parsedResource } from "../read-resource.ts";
 import { usersOf } from "../usage/read-usage.ts";
 import { idOf, restartOf } from "../usage/usage.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { changesBytes, ComparedResource } from "./compared-resource.ts";
-import { kindOf, type VaultAccount } from "./existing-resource.ts";
+import type { VaultAccount } from "./existing-resource.ts";
+import { isFannedOut, someOf } from "./fan-out.ts";
 import type { Plan, PlannedConnection, PlannedResource } from "./planned-resource.ts";
 import type { PlannedKey, PlannedRestart } from "./print-plan.ts";
 import { readCluster } from "./read-cluster.ts";
@@ -27,17 +32,18 @@ export class Comparison {
     this.#now = now;
   }
 
-  /** Returns a resource compared; `undefined` if the user may not list the ones of its namespace. */
+  /** Returns a resource compared; `undefined` if what the cluster has of it is not known. */
   compared(
     planned: PlannedResource,
     connection: PlannedConnection | undefined,
   ): ComparedResource | undefined {
-    const { kind, name, namespace } = planned.manifest;
-    const { facts, usage } = this.state.namespaces.get(namespace) ?? {};
-    if (usage === undefined) return undefined;
-    const object = usage.resources.find((one) => one.kind === kind && one.name === name)?.object;
-    const ref =
-      object && parsedResource({ kind: kindOf(planned.manifest), name }, object).connection;
+    const { namespace } = planned.manifest;
+    const existing = isFannedOut(planned)
+      ? this.#existingIn(planned)
+      : this.#existingOf(planned.manifest);
+    if (existing === undefined) return undefined;
+    const { object, facts } = existing;
+    const ref = object && parsedResource(object).connection;
     const read = ref && this.state.connections.get(connectionKey(ref, namespace));
     const { freeze } = this.state;
     return new ComparedResource(planned, object, accountOf(read ?? connection), {
@@ -45,6 +51,55 @@ export class Comparison {
       hiddenFreeze: freeze === "unknown" ? this.#operatorNamespace : undefined,
       now: this.#now,
     });
+  }
+
+  /** Returns the object of a namespaced manifest; `undefined` if the user may not list its kind. */
+  #existingOf({ kind, name, namespace }: PlannedResource["manifest"]): Existing | undefined {
+    const { facts, usage } = this.state.namespaces.get(namespace) ?? {};
+    if (usage === undefined) return undefined;
+    const object = usage.resources.find((one) => one.kind === kind && one.name === name)?.object;
+    return { object, facts };
+  }
+
+  /**
+   * Returns the object of a cluster-scoped manifest, as far as its status shows what its target in a
+   * namespace has: the items of a status are of a namespace in sync.
+   */
+  #existingIn({ manifest }: PlannedResource): Existing | undefined {
+    const { namespace } = manifest;
+    const object = this.state.fannedOut.get(keyOf({ manifest }));
+    if (object === "denied" || namespace === "") return undefined;
+    const facts = this.state.allNamespaces?.get(namespace);
+    if (object === undefined) return { object, facts };
+    const selection = selectionOf(object["spec"]);
+    const isSelected = selection && selects(selection, namespace, facts?.labels);
+    if (isSelected === false) return { object: undefined, facts };
+    return isSelected === true && showsTargetIn(object, namespace) ? { object, facts } : undefined;
+  }
+
+  /** Returns notes about the cluster-scoped resources that are not compared. */
+  notCompared({ resources }: Plan): string[] {
+    const hidden = resources.filter(
+      (planned) =>
+        isFannedOut(planned) &&
+        planned.manifest.namespace !== "" &&
+        this.#existingIn(planned) === undefined,
+    );
+    return [...Map.groupBy(hidden, ({ manifest }) => idOf(manifest))].map(([id, all]) => {
+      const [one] = all;
+      if (one !== undefined && this.state.fannedOut.get(keyOf(one)) === "denied")
+        return `${id} is not compared with the cluster: you may not read it there`;
+      const names = someOf(all.map(({ manifest }) => manifest.namespace));
+      return `${id} in namespace ${names} is not compared with the cluster: its status does not show what the target has there`;
+    });
+  }
+
+  /** Returns a note about the workloads that a cluster-scoped resource restarts. */
+  hiddenRestarts(planned: PlannedResource, keys: readonly PlannedKey[]): string[] {
+    if (!isFannedOut(planned) || !keys.some(({ change }) => isReplaced(change))) return [];
+    return [
+      `restarts by ${idOf(planned.manifest)} are not shown: workloads with the annotation ${RESTART_ANNOTATION}: auto follow its targets`,
+    ];
   }
 
   /** Returns the workloads that use the target of a resource, if the bytes of the target change. */
@@ -67,6 +122,21 @@ export class Comparison {
     }));
   }
 }
+
+/** The object that a manifest replaces, and its namespace, as far as the user may read them. */
+interface Existing {
+  /** `undefined`: there is none. */
+  readonly object: KubeObject | undefined;
+  readonly facts: NamespaceFacts | undefined;
+}
+
+/** Returns the key of a cluster-scoped resource in the state of a cluster. */
+const keyOf = ({ manifest }: Pick<PlannedResource, "manifest">): string =>
+  `${manifest.kind}/${manifest.name}`;
+
+/** Reports whether a key of an existing target gets other bytes. */
+const isReplaced = (change: PlannedKey["change"]): boolean =>
+  change === "version" || change === "content" || change === "leaving";
 
 /** Returns the vault and account of a connection; without one, of none. */
 function accountOf(connection: PlannedConnection | undefined): VaultAccount {

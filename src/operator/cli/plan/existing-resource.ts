@@ -1,8 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { isObject } from "../../../lib/is-object.ts";
-import { type Kind, vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
-import { vaultFileSpec } from "../../api/vault-file.ts";
-import { vaultSecretSpec } from "../../api/vault-secret.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { findItems, foundText, matchesName } from "../../sync/find-items.ts";
 import {
@@ -15,10 +12,11 @@ import {
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import { type SyncedKey, sourceId } from "../../sync/target.ts";
 import { parseTimestamp } from "../../sync/timestamp.ts";
-import type { Manifest } from "../manifests/manifest.ts";
 import { parsedResource } from "../read-resource.ts";
+import { syncKindOf } from "../synced-kind.ts";
 import type { ListedSource, Origin } from "./origin.ts";
 import type { PlannedResource } from "./planned-resource.ts";
+import { specSchemas } from "./spec-schemas.ts";
 
 /** A vault and the account by which a connection reads it. */
 export interface VaultAccount {
@@ -26,10 +24,6 @@ export interface VaultAccount {
   readonly vault: string;
   readonly account: string;
 }
-
-/** Returns the kind of a VaultSecret or VaultFile. */
-export const kindOf = ({ kind }: Pick<Manifest, "kind">): Kind =>
-  kind === vaultFileKind.kind ? vaultFileKind : vaultSecretKind;
 
 /** Returns the items of a resource, with the names that its rules found according to its status. */
 export function shownItems(resource: SyncResource, before: SyncStatus): readonly SyncItem[] {
@@ -82,8 +76,8 @@ export function originInStatus(
 export const shownVersion = ({ items = [] }: SyncStatus, id: string): number | undefined =>
   items.find((one) => keyOf(one) === id)?.version;
 
-function isSameSpec(kind: Kind, one: unknown, other: unknown): boolean {
-  const schema = kind === vaultFileKind ? vaultFileSpec : vaultSecretSpec;
+function isSameSpec(kind: string, one: unknown, other: unknown): boolean {
+  const schema = specSchemas[syncKindOf({ kind })];
   return isDeepStrictEqual(schema.safeParse(one).data, schema.safeParse(other).data);
 }
 
@@ -96,8 +90,7 @@ export function appliedResource(
   { manifest, resource }: PlannedResource,
   object: KubeObject | undefined,
 ): SyncResource {
-  const { apiVersion, name, namespace, metadata, spec } = manifest;
-  const kind = kindOf(manifest);
+  const { apiVersion, kind, name, namespace, metadata, spec } = manifest;
   const own = isObject(metadata["annotations"]) ? metadata["annotations"] : {};
   const texts = Object.entries(own).map(([key, value]) => [key, String(value)] as const);
   const { uid = "", generation = 0, annotations = {} } = object?.metadata ?? {};
@@ -109,10 +102,7 @@ export function appliedResource(
     generation: generation + (isChanged ? 1 : 0),
     annotations: { ...annotations, ...Object.fromEntries(texts) },
   };
-  const parsed = parsedResource(
-    { kind, name },
-    { apiVersion, kind: manifest.kind, metadata: written, spec },
-  );
+  const parsed = parsedResource({ apiVersion, kind, metadata: written, spec });
   const { accepted, approved, forceSync, hold } = parsed;
   return { ...resource, uid, generation: parsed.generation, accepted, approved, forceSync, hold };
 }

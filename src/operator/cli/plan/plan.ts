@@ -1,8 +1,9 @@
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { API_GROUP } from "../../api/kinds.ts";
-import type { NamespaceAccess } from "../../sync/namespace-access.ts";
+import { checkAccess, type NamespaceAccess } from "../../sync/namespace-access.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
-import { type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
+import { entriesOf } from "../../sync/sync-key.ts";
+import { distinctProblems, type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
 import { readManifests } from "../manifests/read-manifests.ts";
 import { HAS_PROBLEMS } from "../options.ts";
 import { checkClusterRules } from "./check-cluster-rules.ts";
@@ -15,6 +16,12 @@ import {
 import { withConnections, withNamespaces } from "./cluster-state.ts";
 import type { ComparedResource } from "./compared-resource.ts";
 import type { Comparison, ComparisonFlags } from "./comparison.ts";
+import {
+  type CheckedResource,
+  inNamespaces,
+  unknownNamespaces,
+  withoutAcceptedDenials,
+} from "./fan-out.ts";
 import { openLogins } from "./open-logins.ts";
 import {
   connectionOf,
@@ -129,7 +136,7 @@ function unchecked({ planned, connection, access, login }: Subject, checks: Chec
   const key = keyOfReference(planned);
   const { kind } = connectionOf(planned);
   return [
-    ...(access === "unknown"
+    ...(access === "unknown" && namespace !== ""
       ? [
           `spec.access of ${key} is not checked for the namespace ${namespace}: add its Namespace to the files`,
         ]
@@ -152,8 +159,15 @@ async function problemsOf(
   return checks.problemsOf(planned, access, resolved);
 }
 
+/** Returns the problem of a resource that may not read its sources: it is the only one. */
+function deniedIn({ planned, access }: Subject, problems: readonly Problem[]): Problem | undefined {
+  const { resource } = planned;
+  const verdict = checkAccess(resource, entriesOf(resource.kind), access);
+  return typeof verdict === "object" ? problems[0] : undefined;
+}
+
 /** Checks a resource by the rules of the operator, and against the list that a login sees. */
-async function checkOne(planned: PlannedResource, checks: Checks): Promise<Required<PlanResult>> {
+async function checkOne(planned: PlannedResource, checks: Checks): Promise<CheckedResource> {
   const subject = subjectOf(planned, checks);
   const { access, login, compared } = subject;
   const result = await resolve(subject);
@@ -165,14 +179,20 @@ async function checkOne(planned: PlannedResource, checks: Checks): Promise<Requi
     ...found.problems,
   ];
   const notChecked = [...unchecked(subject, checks), ...found.notes];
+  const facts = { planned, problems, denied: deniedIn(subject, found.problems) };
   if (compared === undefined)
-    return { keys: writtenKeys(planned, resolved), restarts: [], problems, notChecked };
+    return { ...facts, keys: writtenKeys(planned, resolved), restarts: [], notChecked };
   const keys = await compared.keys(resolved, access, login);
+  const { comparison } = checks;
   return {
+    ...facts,
     keys,
-    restarts: checks.comparison?.restarts(planned, compared, keys) ?? [],
-    problems,
-    notChecked: [...notChecked, ...compared.notesOf(keys)],
+    restarts: comparison?.restarts(planned, compared, keys) ?? [],
+    notChecked: [
+      ...notChecked,
+      ...compared.notesOf(keys),
+      ...(comparison?.hiddenRestarts(planned, keys) ?? []),
+    ],
   };
 }
 
@@ -180,16 +200,31 @@ async function checkOne(planned: PlannedResource, checks: Checks): Promise<Requi
 export async function check(given: Omit<Checks, "connections">): Promise<PlanResult> {
   const { whole, comparison } = given;
   const connections = new Map(whole.connections.map((one) => [keyOfConnection(one), one]));
-  const checked: Required<PlanResult>[] = [];
+  const all: CheckedResource[] = [];
   for (const planned of whole.resources)
-    checked.push(await checkOne(planned, { ...given, connections }));
+    all.push(await checkOne(planned, { ...given, connections }));
+  const checked = withoutAcceptedDenials(all);
   const notes = checked.flatMap(({ notChecked }) => notChecked);
   return {
     keys: [...checked.flatMap(({ keys }) => keys), ...whole.pushes.flatMap(pushedKeys)],
     ...(comparison && { restarts: checked.flatMap(({ restarts }) => restarts) }),
     problems: checked.flatMap(({ problems }) => problems),
-    notChecked: [...new Set([...(comparison?.state.notChecked ?? []), ...notes])],
+    notChecked: [
+      ...new Set([
+        ...(comparison?.state.notChecked ?? []),
+        ...(comparison?.notCompared(whole) ?? []),
+        ...notes,
+      ]),
+    ],
   };
+}
+
+/** Returns what makes all namespaces of the cluster-scoped resources known. */
+function namespaceRemedy(comparison: Comparison | undefined): string | undefined {
+  if (comparison?.state.allNamespaces !== undefined) return undefined;
+  return comparison === undefined
+    ? "add their Namespaces to the files, or compare with a cluster (--cluster)"
+    : "you may not list the namespaces of the cluster";
 }
 
 async function checkFiles(
@@ -205,12 +240,15 @@ async function checkFiles(
   const inFiles = planOf(manifests, flags.allowedSecretTypes ?? [], invalid);
   const comparison = await compare?.(inFiles);
   const known = knownNamespaces(read);
-  const [whole, namespaces] =
+  const [connected, namespaces] =
     comparison === undefined
       ? [inFiles, known]
       : [withConnections(inFiles, comparison.state), withNamespaces(known, comparison.state)];
+  const whole = inNamespaces(connected, namespaces);
+  const unknown = unknownNamespaces(whole, namespaces, namespaceRemedy(comparison));
   const logins = flags.offline === true ? undefined : await openLogins(flags, contents);
-  const checked = await check({ whole, namespaces, logins, comparison, ...contents });
+  const found = await check({ whole, namespaces, logins, comparison, ...contents });
+  const checked = { ...found, notChecked: [...unknown, ...found.notChecked] };
   const where = comparison === undefined ? "in these files" : "in these files or in the cluster";
   const problems = [
     ...unreadable,
@@ -218,7 +256,7 @@ async function checkFiles(
     ...checkClusterRules(read, whole, where),
     ...checked.problems,
   ];
-  printPlan({ ...checked, problems: sortProblems(problems) }, flags.output);
+  printPlan({ ...checked, problems: distinctProblems(sortProblems(problems)) }, flags.output);
   const isComplete = flags.strict !== true || checked.notChecked.length === 0;
   process.exitCode = problems.length === 0 && isComplete ? 0 : HAS_PROBLEMS;
 }

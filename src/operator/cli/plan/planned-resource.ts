@@ -9,23 +9,23 @@ import {
   type ConnectionKind,
   connectionKinds,
   type Kind,
-  vaultFileKind,
+  syncedKinds,
   vaultPushKind,
-  vaultSecretKind,
 } from "../../api/kinds.ts";
 import { connectionSpec } from "../../api/vault-connection.ts";
-import { vaultFileSpec } from "../../api/vault-file.ts";
 import { vaultPushSpec } from "../../api/vault-push.ts";
-import { vaultSecretSpec } from "../../api/vault-secret.ts";
 import { parseFile } from "../../sync/parse-file.ts";
 import { parseSecret } from "../../sync/parse-secret.ts";
+import { entriesOf, fansOut, type SyncKind } from "../../sync/sync-key.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import { fieldProblem, type Manifest, type Problem, problemAt } from "../manifests/manifest.ts";
 import { required } from "../manifests/read-manifests.ts";
 import { checkFields, unknownFields } from "./check-fields.ts";
+import { specSchemas } from "./spec-schemas.ts";
 
 /**
- * A VaultSecret or VaultFile whose spec is valid, and its desired state as the operator reads it.
+ * A VaultSecret or VaultFile whose spec is valid, or a ClusterVaultSecret or ClusterVaultFile in one
+ * namespace, and its desired state as the operator reads it.
  */
 export interface PlannedResource {
   readonly manifest: Manifest;
@@ -59,6 +59,8 @@ export interface Plan {
   readonly declared: ReadonlySet<string>;
   readonly connections: readonly PlannedConnection[];
   readonly resources: readonly PlannedResource[];
+  /** The cluster-scoped resources, without a namespace. */
+  readonly fannedOut: readonly PlannedResource[];
   readonly pushes: readonly PlannedPush[];
 }
 
@@ -82,7 +84,9 @@ export function pathOf(
   const [, field, index] = /^(\w+)\[(\d+)\]$/u.exec(foundBy?.id ?? id) ?? [];
   if (field !== undefined) return ["spec", field, Number(index)];
   const place = items.findIndex((item) => item.id === id);
-  return kind === "VaultSecret" ? ["spec", "data", place, "remoteRef"] : ["spec", "files", place];
+  return entriesOf(kind) === "secret"
+    ? ["spec", "data", place, "remoteRef"]
+    : ["spec", "files", place];
 }
 
 function parseSpec<T>(
@@ -110,18 +114,20 @@ function plannedConnection(
   return spec === undefined ? [] : [{ manifest, kind, spec }];
 }
 
-/** Returns the VaultSecret or VaultFile of a manifest, if it is valid. */
+/** Returns the resource of a manifest that has targets, if it is valid. */
 function plannedResource(
   manifest: Manifest,
+  kind: SyncKind,
   moreTypes: readonly string[],
   problems: Problem[],
 ): PlannedResource[] {
-  const { kind, name, namespace, spec } = manifest;
-  const schema: z.ZodType = kind === "VaultSecret" ? vaultSecretSpec : vaultFileSpec;
-  if (parseSpec(schema, manifest, problems) === undefined) return [];
-  const written = { metadata: { name, namespace }, spec };
-  const parsed = kind === "VaultSecret" ? parseSecret(written, moreTypes) : parseFile(written);
-  if (parsed.ok) return [{ manifest, resource: parsed.resource }];
+  const { name, spec } = manifest;
+  const namespace = fansOut(kind) ? "" : manifest.namespace;
+  if (parseSpec(specSchemas[kind], manifest, problems) === undefined) return [];
+  const written = { kind, metadata: { name, namespace }, spec };
+  const isSecret = entriesOf(kind) === "secret";
+  const parsed = isSecret ? parseSecret(written, moreTypes) : parseFile(written);
+  if (parsed.ok) return [{ manifest: { ...manifest, namespace }, resource: parsed.resource }];
   problems.push(problemAt(manifest, ["spec", "target", "type"], parsed.readyCondition.message));
   return [];
 }
@@ -140,7 +146,7 @@ function plannedPush(manifest: Manifest, problems: Problem[]): PlannedPush[] {
 }
 
 const kinds = new Map<string, Kind>(
-  [...Object.values(connectionKinds), vaultSecretKind, vaultFileKind, vaultPushKind].map((kind) => [
+  [...Object.values(connectionKinds), ...Object.values(syncedKinds), vaultPushKind].map((kind) => [
     kind.kind,
     kind,
   ]),
@@ -158,6 +164,7 @@ export function planOf(
   const declared = new Set<string>();
   const connections: PlannedConnection[] = [];
   const resources: PlannedResource[] = [];
+  const fannedOut: PlannedResource[] = [];
   const pushes: PlannedPush[] = [];
   for (const manifest of manifests) {
     const kind = kinds.get(manifest.kind);
@@ -172,7 +179,11 @@ export function planOf(
         break;
       case "VaultSecret":
       case "VaultFile":
-        resources.push(...plannedResource(manifest, moreTypes, problems));
+        resources.push(...plannedResource(manifest, manifest.kind, moreTypes, problems));
+        break;
+      case "ClusterVaultSecret":
+      case "ClusterVaultFile":
+        fannedOut.push(...plannedResource(manifest, manifest.kind, moreTypes, problems));
         break;
       case "VaultPush":
         pushes.push(...plannedPush(manifest, problems));
@@ -183,5 +194,5 @@ export function planOf(
       }
     }
   }
-  return { declared, connections, resources, pushes };
+  return { declared, connections, resources, fannedOut, pushes };
 }

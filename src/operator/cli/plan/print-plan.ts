@@ -96,7 +96,8 @@ function tableOf(keys: readonly PlannedKey[]): string {
   const more = shown.map(([name]) => name);
   const header = ["NAMESPACE", "RESOURCE", "TARGET", "KEY", "SOURCE", "VERSION", ...more];
   const rows = keys.map((one) => [
-    one.namespace,
+    // A cluster-scoped resource that selects no known namespace.
+    one.namespace || "-",
     one.resource,
     one.target,
     one.key,

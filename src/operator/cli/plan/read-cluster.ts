@@ -1,17 +1,17 @@
 import { connectionKey, type ConnectionRef } from "../../api/connection-key.ts";
 import { clusterConnectionSpec } from "../../api/cluster-vault-connection.ts";
-import { connectionKinds } from "../../api/kinds.ts";
+import { connectionKinds, syncedKinds } from "../../api/kinds.ts";
 import { FREEZE_CONFIG_MAP } from "../../api/names.ts";
 import { connectionSpec } from "../../api/vault-connection.ts";
-import { freezeIn, namespaceFacts } from "../../connection/namespace-facts.ts";
+import { freezeIn, type NamespaceFacts, namespaceFacts } from "../../connection/namespace-facts.ts";
 import { ifFound, isKubeError } from "../../kube/kube-error.ts";
-import { CONFIG_MAPS, NAMESPACES } from "../../kube/resource.ts";
+import { ALL_NAMESPACES, CONFIG_MAPS, type KubeObject, NAMESPACES } from "../../kube/resource.ts";
 import type { Freeze } from "../../sync/freeze.ts";
 import type { Cluster } from "../cluster.ts";
 import { parsedResource } from "../read-resource.ts";
+import { syncKindOf } from "../synced-kind.ts";
 import { readUsage } from "../usage/read-usage.ts";
 import type { ClusterState, NamespaceState } from "./cluster-state.ts";
-import { kindOf } from "./existing-resource.ts";
 import {
   connectionOf,
   keyOfReference,
@@ -68,6 +68,36 @@ async function readNamespace(
   return { state: { facts, usage }, notes: usage.unseen.length > 0 ? [unseen] : [] };
 }
 
+/** Reads all namespaces of the cluster. */
+async function readNamespaces(
+  api: Api,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, NamespaceFacts>> {
+  const found = new Map<string, NamespaceFacts>();
+  const options = { namespace: ALL_NAMESPACES, paged: true, metadataOnly: true };
+  const pages = api.list(NAMESPACES, { ...options, managedFields: true }, signal);
+  for await (const { items } of pages)
+    for (const one of items) found.set(one.metadata.name, namespaceFacts(one));
+  return found;
+}
+
+/** Reads the cluster-scoped resources of a plan that exist, by kind and name. */
+async function readFannedOut(
+  api: Api,
+  { fannedOut }: Plan,
+  signal: AbortSignal,
+): Promise<ClusterState["fannedOut"]> {
+  const found = new Map<string, KubeObject | "denied">();
+  for (const { manifest } of fannedOut) {
+    const { kind, name } = manifest;
+    const object = await ifAllowed(
+      ifFound(api.get(syncedKinds[syncKindOf(manifest)], { name }, signal)),
+    );
+    if (object !== undefined) found.set(`${kind}/${name}`, object);
+  }
+  return found;
+}
+
 /** Reads the freeze of all or some namespaces as the operator does. */
 async function readFreeze(
   api: Api,
@@ -85,19 +115,21 @@ async function readFreeze(
 
 /** Returns what refers to a connection: the files, and the resources that they replace. */
 function references(
-  { resources, pushes }: Plan,
-  namespaces: ClusterState["namespaces"],
+  { resources, fannedOut, pushes }: Plan,
+  { namespaces, fannedOut: existing }: Pick<ClusterState, "namespaces" | "fannedOut">,
 ): Map<string, { readonly one: Referring; readonly ref: ConnectionRef }> {
   const found = new Map<string, { readonly one: Referring; readonly ref: ConnectionRef }>();
-  for (const one of [...resources, ...pushes])
+  for (const one of [...resources, ...fannedOut, ...pushes])
     found.set(keyOfReference(one), { one, ref: connectionOf(one) });
-  for (const one of resources) {
+  for (const one of [...resources, ...fannedOut]) {
     const { kind, name, namespace } = one.manifest;
-    const object = namespaces
-      .get(namespace)
-      ?.usage?.resources.find((live) => live.kind === kind && live.name === name)?.object;
-    if (object === undefined) continue;
-    const ref = parsedResource({ kind: kindOf(one.manifest), name }, object).connection;
+    const object =
+      existing.get(`${kind}/${name}`) ??
+      namespaces
+        .get(namespace)
+        ?.usage?.resources.find((live) => live.kind === kind && live.name === name)?.object;
+    if (object === undefined || object === "denied") continue;
+    const ref = parsedResource(object).connection;
     found.set(connectionKey(ref, namespace), { one, ref });
   }
   return found;
@@ -119,9 +151,11 @@ export async function readCluster(
   );
   const namespaces = new Map(read.map(([name, { state }]) => [name, state]));
   const notChecked = read.flatMap(([, { notes }]) => notes);
+  const fannedOut = await readFannedOut(api, plan, signal);
+  const all = plan.fannedOut.length > 0 ? await ifAllowed(readNamespaces(api, signal)) : "denied";
   const connections = new Map<string, PlannedConnection>();
   const unreadable = new Set<string>();
-  for (const [key, { one, ref }] of references(plan, namespaces)) {
+  for (const [key, { one, ref }] of references(plan, { namespaces, fannedOut })) {
     const connection = await readConnection(api, one, ref, signal);
     if (connection === "denied") unreadable.add(key);
     else if (connection !== undefined) connections.set(key, connection);
@@ -131,6 +165,8 @@ export async function readCluster(
     connections,
     unreadable,
     namespaces,
+    allNamespaces: all === "denied" ? undefined : all,
+    fannedOut,
     freeze: freeze === "denied" ? "unknown" : freeze,
     notChecked,
   };

@@ -27,6 +27,7 @@ import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Candidate, Remembered, Resolution } from "../../sync/resolution.ts";
 import { resolveItem } from "../../sync/resolve.ts";
 import { resolvePrevious } from "../../sync/resolve-previous.ts";
+import { entriesOf } from "../../sync/sync-key.ts";
 import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import { type SyncedKey, vaultId } from "../../sync/target.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
@@ -111,7 +112,7 @@ export class References {
     recall = NOTHING,
   ): Promise<ResolvedResource | ReadyCondition> {
     const trust = trustOf(spec);
-    const isSecret = resource.kind === "VaultSecret";
+    const isSecret = entriesOf(resource.kind) === "secret";
     const secrets = isSecret ? await (this.#secrets ??= listSecrets(this.#client)) : [];
     const files = isSecret
       ? []

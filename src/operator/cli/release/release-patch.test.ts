@@ -43,12 +43,15 @@ describe("the release of a target", () => {
     });
   });
 
-  test("removes the owner of an object that lost its label and annotations", () => {
-    expect(releaseOfTarget(object({ ownerReferences: [owner("VaultFile")] }))).toEqual({
-      owners: ["VaultFile/db"],
-      patch: { metadata: { ownerReferences: [] } },
-    });
-  });
+  test.each(["VaultSecret", "VaultFile", "ClusterVaultSecret", "ClusterVaultFile"])(
+    "removes a %s as the owner of an object that lost its label and annotations",
+    (kind) => {
+      expect(releaseOfTarget(object({ ownerReferences: [owner(kind)] }))).toEqual({
+        owners: [`${kind}/db`],
+        patch: { metadata: { ownerReferences: [] } },
+      });
+    },
+  );
 
   test("removes the annotations and the label of merged keys only", () => {
     const annotations = { "merge.vaultsync.dev/vaultsecret.db": "{}", note: "theirs" };

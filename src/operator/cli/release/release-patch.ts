@@ -1,4 +1,4 @@
-import { API_GROUP, vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
+import { API_GROUP, syncedKinds } from "../../api/kinds.ts";
 import {
   MANAGED_BY,
   MANAGED_BY_LABEL,
@@ -20,7 +20,7 @@ export interface Release {
   readonly patch: MergePatch;
 }
 
-const KINDS: readonly string[] = [vaultSecretKind.kind, vaultFileKind.kind];
+const KINDS: readonly string[] = Object.keys(syncedKinds);
 
 const isOurs = ({ apiVersion, kind }: OwnerReference): boolean =>
   groupOf(apiVersion) === API_GROUP && KINDS.includes(kind);

@@ -1,16 +1,18 @@
 import { findCondition } from "../../api/conditions.ts";
+import { clusterFileStatus, clusterSecretStatus, type FanOutStatus } from "../../api/fan-out.ts";
 import {
   clusterVaultConnectionKind,
   type Kind,
+  syncedKinds,
   vaultConnectionKind,
-  vaultFileKind,
   vaultPushKind,
-  vaultSecretKind,
 } from "../../api/kinds.ts";
 import { type Condition, fileStatus, secretStatus } from "../../api/status.ts";
 import { pushStatus } from "../../api/vault-push.ts";
 import { connectionStatus } from "../../api/vault-connection.ts";
 import type { KubeObject } from "../../kube/resource.ts";
+import { entriesOf, fansOut } from "../../sync/sync-key.ts";
+import { syncKindOf } from "../synced-kind.ts";
 
 /** The conditions of an object, as far as a user has to know them. */
 interface Readiness {
@@ -37,18 +39,29 @@ export interface ItemState {
 
 interface ObjectState extends Readiness {
   readonly kind: string;
-  /** Empty for a ClusterVaultConnection. */
+  /** Empty for a cluster-scoped object. */
   readonly namespace: string;
   readonly name: string;
 }
 
-/** State of a VaultSecret, VaultFile or VaultPush according to its status. */
+/** State of a resource according to its status. */
 export interface ResourceState extends ObjectState {
   readonly target?: string | undefined;
   readonly syncedAt?: string | undefined;
   readonly items: readonly ItemState[];
   /** Number of items that the status does not list. */
   readonly itemsOmitted: number;
+}
+
+/**
+ * State of a ClusterVaultSecret or ClusterVaultFile according to its status: its items are from a
+ * namespace in sync.
+ */
+export interface FanOutState extends ResourceState {
+  /** Counts of namespaces, as in the status. */
+  readonly namespaces?: FanOutStatus["namespaces"];
+  /** The first namespaces whose target is not in sync. */
+  readonly failures: NonNullable<FanOutStatus["failures"]>;
 }
 
 /** State of a connection of either kind according to its status. */
@@ -110,14 +123,29 @@ function pushState(object: KubeObject): ResourceState {
 }
 
 /**
- * Returns the state of a VaultSecret, VaultFile or VaultPush. A malformed status counts as none.
+ * Returns the state of a ClusterVaultSecret or ClusterVaultFile. A malformed status counts as none.
+ */
+export function fanOutState(object: KubeObject): FanOutState {
+  const isFile = entriesOf(syncKindOf(object)) === "file";
+  const schema = isFile ? clusterFileStatus : clusterSecretStatus;
+  const { data: status = {} } = schema.safeParse(object["status"] ?? {});
+  const { namespaces, failures = [] } = status;
+  return { ...resourceState(object), namespaces, failures };
+}
+
+/** Returns the state of a resource of any kind. */
+export const stateOf = (object: KubeObject): ResourceState | FanOutState =>
+  fansOut(syncKindOf(object)) ? fanOutState(object) : resourceState(object);
+
+/**
+ * Returns the state of a resource by the parts of its status that all kinds have. A malformed status
+ * counts as none.
  */
 export function resourceState(object: KubeObject): ResourceState {
   if (object.kind === vaultPushKind.kind) return pushState(object);
-  const isFile = object.kind === vaultFileKind.kind;
-  const { data: status = {} } = (isFile ? fileStatus : secretStatus).safeParse(
-    object["status"] ?? {},
-  );
+  const kind = syncKindOf(object);
+  const schema = entriesOf(kind) === "file" ? fileStatus : secretStatus;
+  const { data: status = {} } = schema.safeParse(object["status"] ?? {});
   const items = (status.items ?? []).map((item): ItemState => {
     const { version, latest, expiresAt, notAfter, deleteAt } = item;
     const names =
@@ -127,7 +155,7 @@ export function resourceState(object: KubeObject): ResourceState {
     return { ...names, version, latest, expiresAt, notAfter, deleteAt };
   });
   return {
-    ...identity(object, isFile ? vaultFileKind : vaultSecretKind),
+    ...identity(object, syncedKinds[kind]),
     ...readiness(status.conditions, object),
     target: status.target && `${status.target.kind}/${status.target.name}`,
     syncedAt: status.syncedAt,

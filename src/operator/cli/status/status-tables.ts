@@ -1,7 +1,7 @@
 import { type Cell, formatAge, formatTable } from "../../../command-line/table.ts";
-import type { ConnectionState, ItemState, ResourceState } from "./resource-state.ts";
+import type { ConnectionState, FanOutState, ItemState, ResourceState } from "./resource-state.ts";
 
-type Readable = ConnectionState | ResourceState;
+type Readable = ConnectionState | FanOutState | ResourceState;
 
 /** The choices of what a table shows. */
 export interface TableOptions {
@@ -103,8 +103,34 @@ export function connectionTable(
   return formatTable(header, rows);
 }
 
-/** Formats the resources, one row each, or one per key. */
-export function resourceTable(resources: readonly ResourceState[], options: TableOptions): string {
+/** The columns that tables of resources do not share. */
+interface Columns<T> {
+  /** Columns after the ones of the condition. */
+  readonly header: readonly string[];
+  readonly cellsOf: (state: T) => readonly string[];
+  /** The statuses have the time of the last change of the content. */
+  readonly hasTimes: boolean;
+}
+
+const noColumns: Columns<ResourceState> = { header: [], cellsOf: () => [], hasTimes: true };
+
+const count = (number: number | undefined): string => String(number ?? NONE);
+const namespaceColumns: Columns<FanOutState> = {
+  header: ["NAMESPACES", "IN SYNC", "FAILED"],
+  cellsOf: ({ namespaces: counts }) => [
+    count(counts?.selected),
+    count(counts?.ready),
+    count(counts?.failed),
+  ],
+  hasTimes: false,
+};
+
+/** Formats resources, one row each, or one per key. */
+function tableOf<T extends ResourceState>(
+  resources: readonly T[],
+  options: TableOptions,
+  columns: Columns<T>,
+): string {
   const { now, items: byItem } = options;
   const last = byItem ? ["KEY", "SOURCE", "VERSION"] : ["TARGET", "VERSION"];
   const header = [
@@ -112,17 +138,23 @@ export function resourceTable(resources: readonly ResourceState[], options: Tabl
     "RESOURCE",
     "READY",
     "REASON",
+    ...columns.header,
     ...last,
-    "SYNCED",
+    ...(columns.hasTimes ? ["SYNCED"] : []),
     "EXPIRES",
     "REMOVAL",
   ];
   const rows = resources.flatMap((state): Cell[][] => {
-    const start = [...namespaceCells(state, options), nameOf(state), ...readyCells(state)];
+    const start = [
+      ...namespaceCells(state, options),
+      nameOf(state),
+      ...readyCells(state),
+      ...columns.cellsOf(state),
+    ];
     const rowOf = (middle: readonly string[], items: readonly ItemState[]): Cell[] => [
       ...start,
       ...middle,
-      since(state.syncedAt, now),
+      ...(columns.hasTimes ? [since(state.syncedAt, now)] : []),
       until(earliest(items, "expiresAt", "notAfter"), now),
       until(earliest(items, "deleteAt"), now),
     ];
@@ -133,15 +165,43 @@ export function resourceTable(resources: readonly ResourceState[], options: Tabl
   return formatTable(header, rows);
 }
 
+/** Formats the resources with one target, one row each, or one per key. */
+export const resourceTable = (resources: readonly ResourceState[], options: TableOptions): string =>
+  tableOf(resources, options, noColumns);
+
+/** Formats the resources with targets in several namespaces likewise, with counts of these. */
+export const fanOutTable = (resources: readonly FanOutState[], options: TableOptions): string =>
+  tableOf(resources, options, namespaceColumns);
+
+/** Returns a line for each namespace whose target is not in sync, as far as the status lists them. */
+function failureLines(state: Readable): string[] {
+  if (!("failures" in state)) return [];
+  const { failures, namespaces } = state;
+  const more = (namespaces?.failed ?? 0) - failures.length;
+  return [
+    ...failures.map(
+      ({ namespace, reason, message }) =>
+        `${nameOf(state)} in namespace ${namespace}: ${reason}: ${message}\n`,
+    ),
+    ...(more > 0 ? [`${nameOf(state)}: and ${more} more namespaces\n`] : []),
+  ];
+}
+
+/** Reports whether the message of an object repeats the one of a namespace. */
+const isAboutFailure = (state: Readable): boolean =>
+  "failures" in state && state.failures.some(({ message }) => state.message.includes(message));
+
 /**
- * Returns a line for each object that is not ready: what is wrong, in the words of its condition.
+ * Returns a line for each object that is not ready: what is wrong, in the words of its condition;
+ * and one for each namespace that lacks the target of a cluster-scoped resource.
  */
 export function problemLines(states: readonly Readable[], { allNamespaces }: TableOptions): string {
   return states
-    .filter(({ ready }) => ready !== "True")
-    .map(
-      (state) =>
-        `${allNamespaces && state.namespace !== "" ? `${state.namespace}/` : ""}${nameOf(state)}: ${state.message}\n`,
-    )
+    .flatMap((state) => {
+      const place = allNamespaces && state.namespace !== "" ? `${state.namespace}/` : "";
+      const isShown = state.ready !== "True" && !isAboutFailure(state);
+      const own = isShown ? [`${place}${nameOf(state)}: ${state.message}\n`] : [];
+      return [...own, ...failureLines(state)];
+    })
     .join("");
 }

@@ -6,7 +6,7 @@ import {
   vaultSecretKind,
 } from "../../api/kinds.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
-import { ALL_NAMESPACES, NAMESPACES } from "../../kube/resource.ts";
+import { ALL_NAMESPACES, type KubeObject, NAMESPACES } from "../../kube/resource.ts";
 import {
   type Cluster,
   listAll,
@@ -15,15 +15,25 @@ import {
 } from "../cluster.ts";
 import { formatObject } from "../../../command-line/format-object.ts";
 import type { FormatFlags } from "../../../command-line/options.ts";
+import { listFannedOutInto } from "../list-fanned-out.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
+import { isFannedOut } from "../synced-kind.ts";
 import type { ResourceName } from "../resource-name.ts";
 import {
   type ConnectionState,
   connectionState,
+  type FanOutState,
+  fanOutState,
   type ResourceState,
   resourceState,
 } from "./resource-state.ts";
-import { connectionTable, isReady, problemLines, resourceTable } from "./status-tables.ts";
+import {
+  connectionTable,
+  fanOutTable,
+  isReady,
+  problemLines,
+  resourceTable,
+} from "./status-tables.ts";
 
 /** Flags of `vaultsync status`. */
 export interface StatusFlags extends ClusterFlags, FormatFlags {
@@ -38,8 +48,16 @@ const WATCH_MS = 2_000;
 /** Everything that the command shows, sorted by namespace and name. */
 interface Status {
   readonly connections: readonly ConnectionState[];
+  /** ClusterVaultSecrets and ClusterVaultFiles. */
+  readonly clusterResources: readonly FanOutState[];
   readonly resources: readonly ResourceState[];
 }
+
+const statesOf = ({ connections, clusterResources, resources }: Status) => [
+  ...connections,
+  ...clusterResources,
+  ...resources,
+];
 
 /** The objects that the command shows: all by default. */
 interface Selection {
@@ -48,10 +66,7 @@ interface Selection {
 }
 
 /** @throws Error for a name that does not exist */
-function named(
-  states: readonly (ConnectionState | ResourceState)[],
-  names: readonly ResourceName[],
-): Set<unknown> {
+function named(states: ReturnType<typeof statesOf>, names: readonly ResourceName[]): Set<unknown> {
   return new Set(
     names.flatMap(({ kind, name }) => {
       const found = states.filter((one) => one.kind === kind.singular && one.name === name);
@@ -61,26 +76,47 @@ function named(
   );
 }
 
-async function readStatus(
-  cluster: Cluster,
+/**
+ * Lists the cluster-scoped resources that a selection shows: by their names whatever they select,
+ * by labels or without a choice those that concern the namespace.
+ */
+async function listClusterResources(
+  { api, namespace }: Cluster,
   { names, selector }: Selection,
   signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const isNamed = names.length > 0;
+  if (isNamed && !names.some(isFannedOut)) return [];
+  const scope = isNamed ? ALL_NAMESPACES : namespace;
+  return listFannedOutInto({ api, namespace: scope }, signal, selector);
+}
+
+async function readStatus(
+  cluster: Cluster,
+  selection: Selection,
+  signal: AbortSignal,
 ): Promise<Status> {
+  const { names, selector } = selection;
   const kinds = [vaultConnectionKind, vaultSecretKind, vaultFileKind, vaultPushKind];
   const [connections = [], ...rest] = await Promise.all(
     kinds.map((kind) => listAll(cluster, kind, signal, selector)),
   );
   const objects = rest.flat();
-  if (selector === undefined && names.length === 0)
-    connections.push(...(await listClusterConnections(cluster, objects, signal)));
+  const clusterObjects = await listClusterResources(cluster, selection, signal);
+  if (selector === undefined && names.length === 0) {
+    const users = [...objects, ...clusterObjects];
+    connections.push(...(await listClusterConnections(cluster, users, signal)));
+  }
   const all = {
     connections: connections.map(connectionState),
+    clusterResources: clusterObjects.map(fanOutState),
     resources: objects.map(resourceState),
   };
   if (names.length === 0) return all;
-  const shown = named([...all.connections, ...all.resources], names);
+  const shown = named(statesOf(all), names);
   return {
     connections: all.connections.filter((one) => shown.has(one)),
+    clusterResources: all.clusterResources.filter((one) => shown.has(one)),
     resources: all.resources.filter((one) => shown.has(one)),
   };
 }
@@ -99,15 +135,17 @@ async function checkNamespace({ api, namespace }: Cluster, signal: AbortSignal):
 
 /** Returns what to print for a status. */
 function format(
-  { connections, resources }: Status,
+  status: Status,
   { output, items = false, allNamespaces = false }: StatusFlags,
 ): string {
-  if (output !== "table") return formatObject({ connections, resources }, output);
+  if (output !== "table") return formatObject(status, output);
+  const { connections, clusterResources, resources } = status;
   const options = { now: systemClock.now(), allNamespaces, items };
   const sections = [
     connections.length === 0 ? "" : connectionTable(connections, options),
+    clusterResources.length === 0 ? "" : fanOutTable(clusterResources, options),
     resources.length === 0 ? "" : resourceTable(resources, options),
-    problemLines([...connections, ...resources], options),
+    problemLines(statesOf(status), options),
   ];
   return sections.filter((section) => section !== "").join("\n");
 }
@@ -124,7 +162,7 @@ async function showStatus(
   let last: string | undefined;
   for (;;) {
     const read = await readStatus(cluster, { names, selector: flags.selector }, signal);
-    const states = [...read.connections, ...read.resources];
+    const states = statesOf(read);
     if (states.length === 0) await checkNamespace(cluster, signal);
     const text = format(read, flags);
     // A terminal also shows that ages grow.

@@ -34,9 +34,9 @@ interface Awaiting {
 
 /** Returns what a resource waits for; `undefined` if it waits for no approval. */
 export function awaitingOf(name: ResourceName, object: KubeObject): Awaiting | undefined {
-  const digest = statusOf(name, object).approvalDigest;
+  const digest = statusOf(object).approvalDigest;
   if (digest === undefined) return undefined;
-  const items = followingItems(object, parsedResource(name, object));
+  const items = followingItems(object, parsedResource(object));
   const updates = items.flatMap(({ key, source, version: from, latest: to }) =>
     to !== undefined && to > (from ?? 0) ? [{ key, source, from, to }] : [],
   );
@@ -101,7 +101,7 @@ async function approveAll(
   if (flags.dryRun === true) return;
   for (const { name, digest } of awaiting) {
     await syncOne(cluster, name, flags.timeout, signal, { [APPROVE_ANNOTATION]: digest });
-    const { approvalDigest } = statusOf(name, await readResource(cluster, name, signal));
+    const { approvalDigest } = statusOf(await readResource(cluster, name, signal));
     if (approvalDigest === undefined) continue;
     process.stderr.write(`${idOf(name)} has newer versions now: approve them too\n`);
     process.exitCode = NOT_READY;

@@ -45,7 +45,7 @@ function approveCommand(): Command {
       `Approve the newest versions of resources with spec.updates.approval: set the annotation vaultsync.dev/approve to the digest of exactly these versions, and wait for the result. The exit code is ${NOT_READY} if the vault has newer ones by then.`,
     )
     .argument("[name...]", FOLLOWING_NAME, parseNames)
-    .option("--all", "all resources of the namespace that wait for an approval")
+    .option("--all", "all VaultSecrets and VaultFiles of the namespace that wait for an approval")
     .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
     .option("--dry-run", "print the versions, and change nothing")
     .action(async (names: ResourceName[], flags: ApproveFlags) =>

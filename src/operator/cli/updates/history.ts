@@ -122,7 +122,7 @@ async function listedVersions(
  */
 export const history = (name: ResourceName, flags: HistoryFlags): Promise<void> =>
   withClusterUntilStopped(flags, async (cluster, signal) => {
-    const status = statusOf(name, await readResource(cluster, name, signal));
+    const status = statusOf(await readResource(cluster, name, signal));
     const entries = entriesOf(status);
     const listed = await listedVersions(entries, flags.account);
     const rows = entries.flatMap((entry, at) => versionRows(entry, status, listed[at]));

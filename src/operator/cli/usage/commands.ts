@@ -14,7 +14,7 @@ function usageCommand(): Command {
   const command = addAllNamespacesOption(addClusterOptions(new Command("usage")));
   return addFormatOption(addAccountOption(command))
     .description(
-      "Show which VaultSecrets and VaultFiles refer to an entry of the vault, the workloads that use their targets, and whether all pods run the last content. Reads the cluster, and no values.",
+      "Show which resources refer to an entry of the vault, the workloads that use their targets, and whether all pods run the last content. Reads the cluster, and no values.",
     )
     .argument(
       "[name]",
@@ -36,7 +36,7 @@ function usageCommand(): Command {
 function retireCommand(): Command {
   return addFormatOption(addAccountOption(addKubeconfigOptions(new Command("retire"))))
     .description(
-      `Delete a version of a secret in the vault, once it is proven that no pod of the cluster runs it: all resources that refer to the secret have a newer version and are Converged. Otherwise print which are not, with exit code ${NOT_READY}.`,
+      `Delete a version of a secret in the vault, once it is proven that no pod of the cluster runs it: all resources that refer to the secret have a newer version and are Converged; no pod may use a target of a ClusterVaultSecret: it has no such condition. Otherwise print which are not, with exit code ${NOT_READY}.`,
     )
     .argument("<name>", "name of the secret in the vault")
     .requiredOption("--version <version>", "version to delete", parseVersion)

@@ -6,9 +6,11 @@ import { isKubeError } from "../../kube/kube-error.ts";
 import { type KubeObject, PODS, type ResourceDescriptor } from "../../kube/resource.ts";
 import { templateUses } from "../../restart/pod-references.ts";
 import { runningPod } from "../../restart/running-pod.ts";
-import { readStatus } from "../../sync/stored-status.ts";
+import type { SyncKind } from "../../sync/sync-key.ts";
+import type { Find } from "../../sync/sync-resource.ts";
 import { type Cluster, listAll } from "../cluster.ts";
-import { parsedResource } from "../read-resource.ts";
+import { parsedResource, statusOf } from "../read-resource.ts";
+import { syncKindOf } from "../synced-kind.ts";
 
 /** An entry of the vault that a resource refers to. */
 interface UsedEntry {
@@ -17,9 +19,10 @@ interface UsedEntry {
   readonly version: number | undefined;
 }
 
-/** A VaultSecret or VaultFile. */
+/** A VaultSecret or VaultFile, or a ClusterVaultSecret or ClusterVaultFile in one namespace. */
 export interface UsingResource {
-  readonly kind: "VaultSecret" | "VaultFile";
+  readonly kind: SyncKind;
+  /** Empty for a cluster-scoped resource that selects no known namespace. */
   readonly namespace: string;
   readonly name: string;
   readonly entries: readonly UsedEntry[];
@@ -33,6 +36,7 @@ export interface UsingResource {
   readonly isCurrent: boolean;
   /** Its rules may find entries that the status does not show. */
   readonly mayFind: boolean;
+  readonly finds: readonly Find[];
   /** The reason for which newer versions wait. */
   readonly gate: "approval" | "window" | "hold" | undefined;
   readonly object: KubeObject;
@@ -55,6 +59,13 @@ export interface Usage {
   readonly workloads: readonly Workload[];
   /** Kinds of workloads that the user may not list. */
   readonly unseen: readonly string[];
+  /**
+   * The cluster-scoped resources, whatever they select: each once, without a namespace. Empty if
+   * they were not read.
+   */
+  readonly clusterWide: readonly UsingResource[];
+  /** Kinds of these, and `namespaces`, that the user may not list. */
+  readonly hidden: readonly string[];
 }
 
 const descriptor = (group: string, version: string, kind: string): ResourceDescriptor => {
@@ -74,20 +85,17 @@ const workloadKinds = [
 
 /** Returns the first gate that keeps a resource from following a newer version immediately. */
 function gateOf(object: KubeObject): UsingResource["gate"] {
-  const kind = object.kind === vaultFileKind.kind ? vaultFileKind : vaultSecretKind;
-  const { hold, updates } = parsedResource({ kind, name: object.metadata.name }, object);
+  const { hold, updates } = parsedResource(object);
   if (hold !== undefined) return "hold";
   if (updates?.needsApproval === true) return "approval";
   return updates === undefined || updates.windows.length === 0 ? undefined : "window";
 }
 
 /** Returns what a resource refers to, by its spec and, with the versions, by its status. */
-function usingResource(object: KubeObject): UsingResource {
-  const isFile = object.kind === vaultFileKind.kind;
-  const kind = isFile ? "VaultFile" : "VaultSecret";
+export function usingResource(object: KubeObject): UsingResource {
   const { namespace = "", name, generation } = object.metadata;
-  const resource = parsedResource({ kind: isFile ? vaultFileKind : vaultSecretKind, name }, object);
-  const status = readStatus(kind, object["status"]);
+  const resource = parsedResource(object);
+  const status = statusOf(object);
   const shown = (status.items ?? []).map((item): UsedEntry => ({
     entry: "filename" in item ? item.filename : item.key,
     version: item.version,
@@ -98,7 +106,7 @@ function usingResource(object: KubeObject): UsingResource {
   const { target = resource.target } = status;
   const converged = findCondition(status.conditions, "Converged");
   return {
-    kind,
+    kind: syncKindOf(object),
     namespace,
     name,
     entries: [...shown, ...missing],
@@ -107,6 +115,7 @@ function usingResource(object: KubeObject): UsingResource {
     converged: converged && { status: converged.status, message: converged.message },
     isCurrent: status.itemsOmitted === undefined && status.observedGeneration === generation,
     mayFind: resource.finds.length > 0 || status.itemsOmitted !== undefined,
+    finds: resource.finds,
     gate: gateOf(object),
     object,
   };
@@ -162,8 +171,8 @@ async function mayExist(
 }
 
 /**
- * Reads which resources refer to which entries of the vault, and which workloads use their targets:
- * by their pod templates and their pods. @throws KubeError
+ * Reads which VaultSecrets and VaultFiles refer to which entries of the vault, and which workloads
+ * use their targets: by their pod templates and their pods. @throws KubeError
  */
 export async function readUsage(cluster: Cluster, signal: AbortSignal): Promise<Usage> {
   const unseen: string[] = [];
@@ -188,6 +197,8 @@ export async function readUsage(cluster: Cluster, signal: AbortSignal): Promise<
     resources: [...secrets, ...files].map(usingResource),
     workloads: [...podWorkloads(pods, templates).values()],
     unseen: unseen.sort(),
+    clusterWide: [],
+    hidden: [],
   };
 }
 

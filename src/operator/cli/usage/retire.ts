@@ -3,10 +3,16 @@ import { confirm } from "../../../command-line/confirm.ts";
 import { formatObject } from "../../../command-line/format-object.ts";
 import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
 import { formatTable } from "../../../command-line/table.ts";
+import { clusterVaultSecretKind } from "../../api/kinds.ts";
 import { ALL_NAMESPACES } from "../../kube/resource.ts";
 import { withClusterUntilStopped } from "../cluster.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
-import { readUsage, type Usage, type UsingResource, usersOf } from "./read-usage.ts";
+import { matchesName } from "../../sync/find-items.ts";
+import { entriesOf, fansOut } from "../../sync/sync-key.ts";
+import { hiddenVersions } from "../shown-namespaces.ts";
+import { deselectedUsers, type DeselectedUsers } from "./deselected-targets.ts";
+import { type Usage, type UsingResource, usersOf, type Workload } from "./read-usage.ts";
+import { readWholeUsage } from "./read-whole-usage.ts";
 import { idOf } from "./usage.ts";
 
 /** Flags of `vaultsync retire`. */
@@ -24,6 +30,33 @@ interface Proof {
   readonly problem: string | undefined;
 }
 
+/** Returns why a target may have this version of an entry, or an earlier one. */
+function targetProblem(
+  { isCurrent }: UsingResource,
+  versions: readonly (number | undefined)[],
+  retired: number,
+): string | undefined {
+  if (!isCurrent) return "its status does not show all versions of the current spec";
+  if (versions.some((version) => version === undefined)) return "it has no version of the entry";
+  if (versions.some((version = 0) => version <= retired))
+    return `its target has version ${Math.min(...versions.map((version = 0) => version))}`;
+  return undefined;
+}
+
+/** Returns why pods may use a target whose content nothing proves. */
+function userProblem(
+  { unseen }: Usage,
+  users: readonly string[],
+  because = "",
+): string | undefined {
+  if (users.length > 0) return `nothing shows what ${users.join(", ")} runs${because}`;
+  return unseen.length > 0
+    ? `you may not list ${unseen.join(", ")}: they may use its target`
+    : undefined;
+}
+
+const nameOf = ({ kind, name }: Workload): string => `${kind} ${name}`;
+
 /** Returns why pods may still run a version of an entry that a resource refers to. */
 function problemOf(
   usage: Usage,
@@ -31,37 +64,72 @@ function problemOf(
   versions: readonly (number | undefined)[],
   retired: number,
 ): string | undefined {
-  if (!resource.isCurrent) return "its status does not show all versions of the current spec";
-  if (versions.length === 0) return undefined;
-  if (versions.some((version) => version === undefined)) return "it has no version of the entry";
-  if (versions.some((version = 0) => version <= retired))
-    return `its target has version ${Math.min(...versions.map((version = 0) => version))}`;
-  const { converged } = resource;
-  if (converged?.status === "True") return undefined;
+  const { converged, isCurrent } = resource;
+  if (isCurrent && versions.length === 0) return undefined;
+  const ofTarget = targetProblem(resource, versions, retired);
+  if (ofTarget !== undefined || converged?.status === "True") return ofTarget;
   if (converged !== undefined) return converged.message;
-  const users = usersOf(usage, resource);
-  if (users.length > 0)
-    return `nothing shows what ${users.map(({ kind, name }) => `${kind} ${name}`).join(", ")} runs`;
-  return usage.unseen.length > 0
-    ? `you may not list ${usage.unseen.join(", ")}: they may use its target`
-    : undefined;
+  return userProblem(usage, usersOf(usage, resource).map(nameOf));
+}
+
+/**
+ * Returns the same of a cluster-scoped resource: all its targets have to be in sync, and no pod may
+ * use one, because nothing proves what pods run.
+ */
+function clusterProblem(
+  usage: Usage,
+  resource: UsingResource,
+  versions: readonly (number | undefined)[],
+  retired: number,
+  deselected: readonly string[],
+): string | undefined {
+  if (resource.isCurrent && versions.length === 0)
+    return "its rules match the name, and its status does not show what they find in each namespace";
+  const ofTarget = targetProblem(resource, versions, retired) ?? hiddenVersions(resource.object);
+  if (ofTarget !== undefined) return ofTarget;
+  if (usage.hidden.length > 0) return `you may not list ${usage.hidden.join(", ")}`;
+  const users = usage.resources
+    .filter(({ kind, name }) => kind === resource.kind && name === resource.name)
+    .flatMap((one) =>
+      usersOf(usage, one).map((user) => `${nameOf(user)} in namespace ${one.namespace}`),
+    );
+  const all = [...users, ...deselected];
+  return userProblem(usage, all, `: a ${resource.kind} has no condition Converged`);
+}
+
+/** Reports whether a resource that does not show an entry may refer to it. */
+function mayRefer({ kind, isCurrent, mayFind, finds }: UsingResource, name: string): boolean {
+  // The status of a cluster-scoped resource shows what the rules find in one namespace.
+  if (fansOut(kind) && finds.some((find) => matchesName(find, name))) return true;
+  return !isCurrent && mayFind;
 }
 
 /**
  * Returns the resources that refer to an entry, or may, and for each why pods may still run a
- * version of it. A resource whose status does not show all its entries may refer to any.
+ * version of it. A resource whose status does not show all its entries may refer to any. A
+ * cluster-scoped one counts once.
+ * @param deselected what uses targets in namespaces that are not selected any more
  */
-export function proofsOf(usage: Usage, name: string, retired: number): Proof[] {
-  return usage.resources
-    .filter(({ kind }) => kind === "VaultSecret")
+export function proofsOf(
+  usage: Usage,
+  name: string,
+  retired: number,
+  deselected: DeselectedUsers = new Map(),
+): Proof[] {
+  const namespaced = usage.resources.filter(({ kind }) => !fansOut(kind));
+  return [...namespaced, ...usage.clusterWide]
+    .filter(({ kind }) => entriesOf(kind) === "secret")
     .flatMap((resource) => {
       const used = resource.entries.filter(({ entry }) => entry === name);
       const versions = used.map(({ version }) => version);
-      const mayRefer = used.length > 0 || (!resource.isCurrent && resource.mayFind);
-      if (!mayRefer) return [];
+      if (used.length === 0 && !mayRefer(resource, name)) return [];
       const known = versions.filter((version) => version !== undefined);
       const version = known.length === 0 ? undefined : Math.min(...known);
-      return [{ resource, version, problem: problemOf(usage, resource, versions, retired) }];
+      const others = deselected.get(resource) ?? [];
+      const problem = fansOut(resource.kind)
+        ? clusterProblem(usage, resource, versions, retired, others)
+        : problemOf(usage, resource, versions, retired);
+      return [{ resource, version, problem }];
     });
 }
 
@@ -76,7 +144,7 @@ function print(proofs: readonly Proof[], output: FormatFlags["output"]): void {
   if (output !== "table" || proofs.length === 0) return;
   const header = ["NAMESPACE", "RESOURCE", "VERSION", "PROBLEM"];
   const rows = shown.map(({ namespace, resource, version = "-", problem = "-" }) => [
-    namespace,
+    namespace || "-",
     resource,
     `${version}`,
     problem,
@@ -91,11 +159,16 @@ function print(proofs: readonly Proof[], output: FormatFlags["output"]): void {
 export const retire = (name: string, flags: RetireFlags, command: Command): Promise<void> =>
   withClusterUntilStopped(flags, async ({ api }, signal) => {
     const { version } = flags;
-    const usage = await readUsage({ api, namespace: ALL_NAMESPACES }, signal);
-    const proofs = proofsOf(usage, name, version);
+    const usage = await readWholeUsage({ api, namespace: ALL_NAMESPACES }, signal);
+    const proofs = proofsOf(usage, name, version, await deselectedUsers({ api }, usage, signal));
     print(proofs, flags.output);
     const open = proofs.filter(({ problem }) => problem !== undefined);
-    if (open.length > 0) {
+    const isHidden = usage.hidden.includes(clusterVaultSecretKind.plural);
+    if (isHidden)
+      process.stderr.write(
+        `you may not list ${clusterVaultSecretKind.plural}: they may refer to ${name}\n`,
+      );
+    if (open.length > 0 || isHidden) {
       process.stderr.write(`version ${version} of ${name} may be in use: nothing was deleted\n`);
       process.exitCode = NOT_READY;
       return;

@@ -4,6 +4,10 @@ import { formatTable } from "../../../command-line/table.ts";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
 import { readTimestamp } from "../../../protocol/read-timestamp.ts";
 import { formatTimestamp } from "../../sync/timestamp.ts";
+import { NAMESPACES } from "../../kube/resource.ts";
+import { matchesName } from "../../sync/find-items.ts";
+import { entriesOf, fansOut } from "../../sync/sync-key.ts";
+import type { ClusterFlags } from "../options.ts";
 import type { Usage } from "./read-usage.ts";
 
 /** An entry of the vault account. */
@@ -17,20 +21,25 @@ interface ListedEntry {
 
 /**
  * Returns the entries that no resource refers to. Resources whose status does not show all their
- * entries may refer to some of them: `doubts` has their number.
+ * entries may refer to some of them: `doubts` has their number. A cluster-scoped resource refers to
+ * every name that its rules match: its status shows the ones of a single namespace.
  */
 export function unusedEntries(
-  { resources }: Pick<Usage, "resources">,
+  { resources, clusterWide }: Pick<Usage, "resources" | "clusterWide">,
   listed: readonly ListedEntry[],
 ): { readonly entries: readonly ListedEntry[]; readonly doubts: number } {
+  const ofNamespaces = resources.filter(({ kind }) => !fansOut(kind));
+  const all = [...ofNamespaces, ...clusterWide];
   const used = new Set(
-    resources.flatMap(({ kind, entries }) =>
-      entries.map(({ entry }) => `${kind === "VaultFile" ? "file" : "secret"} ${entry}`),
-    ),
+    all.flatMap(({ kind, entries }) => entries.map(({ entry }) => `${entriesOf(kind)} ${entry}`)),
   );
+  const isFound = ({ kind, name }: ListedEntry): boolean =>
+    clusterWide.some(
+      (one) => entriesOf(one.kind) === kind && one.finds.some((find) => matchesName(find, name)),
+    );
   return {
-    entries: listed.filter(({ kind, name }) => !used.has(`${kind} ${name}`)),
-    doubts: resources.filter(({ isCurrent }) => !isCurrent).length,
+    entries: listed.filter((one) => !used.has(`${one.kind} ${one.name}`) && !isFound(one)),
+    doubts: ofNamespaces.filter(({ isCurrent }) => !isCurrent).length,
   };
 }
 
@@ -53,11 +62,25 @@ async function ownEntries(account: string): Promise<ListedEntry[]> {
   ];
 }
 
-/** Prints the entries of the login's account that no resource refers to. */
+/** Returns what may refer to entries, and is not seen; nothing if all is. */
+const hiddenReaders = ({ hidden }: Usage): string =>
+  hidden.filter((plural) => plural !== NAMESPACES.plural).join(" and ");
+
+/**
+ * Prints the entries of the login's account that no resource refers to.
+ * @throws Error for all namespaces, if the user may not list all that refers to entries
+ */
 export async function printUnusedEntries(
   usage: Usage,
-  { account, output }: AccountFlags & FormatFlags,
+  { account, output, allNamespaces }: AccountFlags & FormatFlags & ClusterFlags,
 ): Promise<void> {
+  const unread = hiddenReaders(usage);
+  if (unread !== "" && allNamespaces === true)
+    throw new Error(
+      `which entries are unused is not known, because you may not list ${unread}: request the permission to list them`,
+    );
+  if (unread !== "")
+    process.stderr.write(`${unread} may refer to some of them: you may not list these\n`);
   const { entries, doubts } = unusedEntries(usage, await ownEntries(account));
   if (output === "table") {
     const rows = entries.map(({ kind, name, latest, createdAt = "-" }) => [

@@ -9,7 +9,8 @@ import { refersTo, restartWindows, rolloutRestart } from "../../api/rollout-rest
 import { withClusterUntilStopped } from "../cluster.ts";
 import type { ClusterFlags } from "../options.ts";
 import { printUnusedEntries } from "./unused-entries.ts";
-import { readUsage, type Usage, type UsingResource, usersOf, type Workload } from "./read-usage.ts";
+import { type Usage, type UsingResource, usersOf, type Workload } from "./read-usage.ts";
+import { readWholeUsage } from "./read-whole-usage.ts";
 
 /** Flags of `vaultsync usage`. */
 export interface UsageFlags extends ClusterFlags, FormatFlags, AccountFlags {
@@ -116,7 +117,7 @@ function table(rows: readonly Row[], isImpact: boolean): string {
   const cells = rows.map((row) => [
     row.entry,
     `${row.version ?? "-"}`,
-    row.namespace,
+    row.namespace || "-",
     row.resource,
     row.target,
     row.workload ?? "-",
@@ -131,14 +132,15 @@ function table(rows: readonly Row[], isImpact: boolean): string {
  */
 export const usage = (name: string | undefined, flags: UsageFlags): Promise<void> =>
   withClusterUntilStopped(flags, async (cluster, signal) => {
-    const found = await readUsage(cluster, signal);
+    const found = await readWholeUsage(cluster, signal);
     if (flags.unusedEntries === true) return printUnusedEntries(found, flags);
+    const unseen = [...found.unseen, ...found.hidden];
     const rows = usageRows(found)
       .filter((row) => name === undefined || concerns(name)(row))
       .filter(({ workload }) => flags.unused !== true || workload === undefined)
       .sort(byText);
     if (flags.output === "table") process.stdout.write(table(rows, flags.impact === true));
-    else process.stdout.write(formatObject({ usage: rows, unseen: found.unseen }, flags.output));
-    if (found.unseen.length > 0)
-      process.stderr.write(`not seen, because you may not list them: ${found.unseen.join(", ")}\n`);
+    else process.stdout.write(formatObject({ usage: rows, unseen }, flags.output));
+    if (unseen.length > 0)
+      process.stderr.write(`not seen, because you may not list them: ${unseen.join(", ")}\n`);
   });

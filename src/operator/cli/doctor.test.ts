@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import {
+  clusterSecret,
+  corporate,
+  namespaceOf,
+} from "../../../test/lab/kube/fanned-out-objects.ts";
+import { ObjectServer } from "../../../test/lab/kube/object-server.ts";
+import { useVault } from "../../../test/lab/vault/use-vault.ts";
+import { customResourceDefinitions } from "../api/crd.ts";
+import type { KubeObject } from "../kube/resource.ts";
+
+/** `vaultsync doctor` on ClusterVaultSecrets and the connection that they use. */
+
+const ANN = "ann@example.com";
+const { vault } = await useVault({});
+const client = await vault.client(ANN);
+await client.call("protect", { key_name: "login", key_value: "canary-4711" });
+
+const secret: KubeObject = {
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: {
+    namespace: "vaultsync-system",
+    name: "login",
+    annotations: { "vaultsync.dev/hosts": new URL(vault.url).host },
+  },
+  type: "vaultsync.dev/credentials",
+  data: { password: Buffer.from(vault.passwords.get(ANN) ?? "").toString("base64") },
+};
+const base = [
+  namespaceOf("blog", { team: "shop" }),
+  namespaceOf("other"),
+  secret,
+  ...[...customResourceDefinitions().values()].map((one) => one as KubeObject),
+];
+const access = [
+  { namespaceSelector: { matchLabels: { team: "none" } }, secrets: ["*"], files: ["*"] },
+];
+
+/** Returns the messages of the checks of a subject that were made in a namespace. */
+async function checks(
+  subject: string,
+  namespace: string,
+  objects: readonly KubeObject[],
+  absent: readonly string[] = [],
+): Promise<Readonly<Record<string, string>>> {
+  await using cluster = await ObjectServer.start([...base, ...objects], { absent });
+  const args = ["-n", namespace, "--allow-http", "-o", "json"];
+  const { stdout } = await cluster.run("doctor", ...args);
+  const report = JSON.parse(stdout) as {
+    checks: { subject: string; check: string; result: string; message: string }[];
+  };
+  const own = report.checks.filter((one) => one.subject === subject);
+  return Object.fromEntries(
+    own.map(({ check, result, message }) => [check, `${result}: ${message}`]),
+  );
+}
+
+const connection = (spec: object = {}): KubeObject =>
+  corporate({ url: vault.url, email: ANN, ...spec });
+const CORPORATE = "clustervaultconnection/corporate";
+
+test("the names that they read are looked up in the vault", async () => {
+  const data = ["login", "logn"].map((key) => ({ secretKey: key, remoteRef: { key } }));
+  const registry = clusterSecret("registry", { spec: { data } });
+  const found = await checks(CORPORATE, "blog", [connection(), registry]);
+  expect(found).toMatchObject({
+    access: "skipped: no resource requires access for the namespace blog",
+    login: "ok: the vault lists 1 secrets",
+    references:
+      "failed: the vault does not list logn (clustervaultsecret/registry), of 2 names that resources refer to",
+  });
+});
+
+test("a namespace that one names has to be allowed, and one that labels select has not", async () => {
+  const named = clusterSecret("registry", { spec: { namespaces: ["blog"] } });
+  const denied = connection({ access });
+  expect(await checks(CORPORATE, "blog", [denied, named])).toMatchObject({
+    access: "failed: no entry of spec.access selects the namespace blog",
+  });
+  expect(await checks(CORPORATE, "blog", [denied, clusterSecret("registry")])).toMatchObject({
+    access: expect.stringContaining("skipped"),
+    references: expect.stringContaining("ok"),
+  });
+});
+
+test("the connection of one that does not select the namespace is not checked", async () => {
+  expect(await checks(CORPORATE, "other", [connection(), clusterSecret("registry")])).toEqual({});
+});
+
+test("their CRDs have to be installed, with every field", async () => {
+  expect(await checks("cluster", "blog", [], ["clustervaultfiles"])).toEqual({
+    CRDs: "failed: the API server does not serve clustervaultfiles.vaultsync.dev",
+  });
+  expect(await checks("cluster", "blog", [])).toEqual({
+    CRDs: expect.stringMatching(/^ok: .*ClusterVaultSecret, ClusterVaultFile$/u),
+    "CRD fields": "ok: the CRDs have every field of this release",
+  });
+});
