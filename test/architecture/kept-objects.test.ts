@@ -46,8 +46,8 @@ async function objects() {
 
 test("Flux and Argo CD neither prune nor delete what protects the targets", async () => {
   const found = await objects();
-  // Five CRDs, five policies with their bindings, two namespaces and three roles of users.
-  expect(found).toHaveLength(23);
+  // Seven CRDs, six policies with their bindings, two namespaces and five roles of users.
+  expect(found).toHaveLength(26);
   const unprotected = found.filter(
     ({ annotations }) =>
       annotations["kustomize.toolkit.fluxcd.io/prune"] !== "disabled" ||

@@ -56,7 +56,7 @@ const mistakes: Record<
   "a ServiceAccount without permissions": {
     kubeconfig: () => plane.kubeconfigFor({ serviceAccount: "default", namespace }),
     says: () =>
-      `the API server ${host} denies access to clustervaultconnections, configmaps, namespaces and 5 more: ` +
+      `the API server ${host} denies access to clustervaultconnections, clustervaultfiles, clustervaultsecrets and 7 more: ` +
       `clustervaultconnections.vaultsync.dev is forbidden: User "system:serviceaccount:${namespace}:default" cannot list resource ` +
       `"clustervaultconnections" in API group "vaultsync.dev" at the cluster scope. Apply deploy/chart/files/base/rbac.yaml, and run with its ServiceAccount`,
   },
@@ -73,7 +73,7 @@ const mistakes: Record<
   "an API server without the CRDs": {
     kubeconfig: () => plane.kubeconfigFor({ user: "admin" }, withoutCrds.api),
     says: () =>
-      `the API server ${new URL(withoutCrds.api.server).host} does not serve clustervaultconnections, vaultconnections, vaultfiles and 2 more: ` +
+      `the API server ${new URL(withoutCrds.api.server).host} does not serve clustervaultconnections, clustervaultfiles, clustervaultsecrets and 4 more: ` +
       'install the CRDs with "kubectl apply -k crds"',
   },
 };

@@ -1,15 +1,31 @@
 import { readFile } from "node:fs/promises";
 import { parseAllDocuments } from "yaml";
-import { beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { apiRequest, type ApiResponse } from "../lab/control-plane/api-request.ts";
 import type { ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { sharedControlPlane } from "../lab/kube/control-plane.ts";
-import { vaultSecret } from "../lab/real/resources.ts";
+import { fannedOut, vaultSecret } from "../lab/real/resources.ts";
 
 /** Users of a namespace on an API server with deploy/cluster, and who may approve versions there. */
 const roles = { editor: "vaultsync-edit", approver: "vaultsync-approve" };
-type User = keyof typeof roles;
+/** The same for the cluster-scoped kinds. */
+const clusterRoles = {
+  "cluster-editor": "vaultsync-cluster-edit",
+  "cluster-approver": "vaultsync-cluster-approve",
+};
+type User = keyof typeof roles | keyof typeof clusterRoles;
+const RBAC = "rbac.authorization.k8s.io";
+const CLUSTER_SECRETS = "/apis/vaultsync.dev/v1alpha1/clustervaultsecrets";
+
+/** Returns what binds a role to a user. */
+const binding = (kind: string) => (entry: readonly [user: string, role: string]) => ({
+  apiVersion: `${RBAC}/v1`,
+  kind,
+  metadata: { name: entry[0] },
+  roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: entry[1] },
+  subjects: [{ apiGroup: RBAC, kind: "User", name: entry[0] }],
+});
 
 let plane: ControlPlane;
 let namespace: string;
@@ -21,16 +37,9 @@ beforeAll(async () => {
     await plane.apply(parseAllDocuments(text).map((document) => document.toJS() as object));
   }
   namespace = await plane.createNamespace("approvals");
-  await plane.apply(
-    Object.entries(roles).map(([user, role]) => ({
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "RoleBinding",
-      metadata: { name: user },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
-      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }],
-    })),
-    namespace,
-  );
+  await plane.apply(Object.entries(roles).map(binding("RoleBinding")), namespace);
+  await plane.apply(Object.entries(clusterRoles).map(binding("ClusterRoleBinding")));
+  await plane.apply([fannedOut("ClusterVaultSecret", namespace, "corporate", { password: "a" })]);
   await plane.apply(
     [
       vaultSecret("waiting", { password: "a" }),
@@ -42,12 +51,18 @@ beforeAll(async () => {
     namespace,
   );
   await waitUntil("roles and policy are in force", async () => {
-    const [denied, allowed] = [
+    const [denied, allowed, ofCluster] = [
       await annotate("editor", "waiting", "digest-0"),
       await annotate("approver", "waiting", "digest-0"),
+      await annotateOfCluster("cluster-approver", "digest-0"),
     ];
-    return denied.status === 403 && allowed.status === 200;
+    return denied.status === 403 && allowed.status === 200 && ofCluster.status === 200;
   });
+});
+afterAll(async () => {
+  await plane.request("DELETE", `${CLUSTER_SECRETS}/${namespace}`);
+  for (const user of Object.keys(clusterRoles))
+    await plane.request("DELETE", `/apis/${RBAC}/v1/clusterrolebindings/${user}`);
 });
 
 const collection = (): string =>
@@ -71,6 +86,13 @@ const annotate = (user: User, name: string, digest: string | null, spec?: object
     ...(spec && { spec }),
   });
 
+/** Sets the annotation of the cluster-scoped resource: its name is the one of the namespace. */
+const annotateOfCluster = (user: User, digest: string | null, spec?: object) =>
+  send(user, "PATCH", `${CLUSTER_SECRETS}/${namespace}`, {
+    metadata: { annotations: { "vaultsync.dev/approve": digest } },
+    ...(spec && { spec }),
+  });
+
 test.each([
   ["approve versions", () => annotate("editor", "waiting", "digest-1")],
   ["approve other versions", () => annotate("editor", "approved", "digest-2")],
@@ -81,6 +103,10 @@ test.each([
         ...vaultSecret("new", { password: "a" }),
         metadata: { name: "new", annotations: { "vaultsync.dev/approve": "digest-1" } },
       }),
+  ],
+  [
+    "approve versions of a cluster-scoped resource",
+    () => annotateOfCluster("cluster-editor", "digest-1"),
   ],
 ])("a user without the verb approve cannot %s", async (_, write) => {
   const { status, body } = await write();
@@ -99,5 +125,24 @@ test.each([
 
 test("a user with the verb approve can approve versions", async () => {
   const response = await annotate("approver", "approved", "digest-2");
+  expect(response.status, response.body).toBe(200);
+});
+
+test("an editor of the cluster-scoped kinds can change what an approval waits for", async () => {
+  const response = await annotateOfCluster("cluster-editor", null, { suspend: true });
+  expect(response.status, response.body).toBe(200);
+});
+
+test.each(["editor", "approver"] as const)(
+  "the %s of a namespace has no permission for a cluster-scoped resource",
+  async (user) => {
+    const response = await annotateOfCluster(user, "digest-1");
+    expect(response.status).toBe(403);
+    expect(response.body).toContain("cannot patch resource");
+  },
+);
+
+test("a user with the verb approve on the cluster-scoped kinds can approve versions", async () => {
+  const response = await annotateOfCluster("cluster-approver", "digest-2");
   expect(response.status, response.body).toBe(200);
 });

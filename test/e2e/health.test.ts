@@ -234,10 +234,9 @@ test("the check and the actions are added to argocd-cm, whose other keys stay", 
   const actions = await readFile("deploy/gitops/argocd/actions.yaml", "utf8");
   const keys = [
     ...definitions.map((kind) => [`resource.customizations.health.vaultsync.dev_${kind}`, health]),
-    ...["VaultSecret", "VaultFile", "VaultPush"].map((kind) => [
-      `resource.customizations.actions.vaultsync.dev_${kind}`,
-      actions,
-    ]),
+    ...definitions
+      .filter((kind) => !kind.endsWith("Connection"))
+      .map((kind) => [`resource.customizations.actions.vaultsync.dev_${kind}`, actions]),
   ];
   expect(JSON.parse(body)).toMatchObject({
     metadata: { labels: { "app.kubernetes.io/part-of": "argocd" } },

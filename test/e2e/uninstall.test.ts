@@ -259,6 +259,8 @@ test("the deletion of an overlay deletes neither the CRDs nor the namespace with
     "clustervaultconnections",
     "vaultsecrets",
     "vaultfiles",
+    "clustervaultsecrets",
+    "clustervaultfiles",
     "vaultpushes",
   ]) {
     expect(output).toContain(`"${crd}.vaultsync.dev" is forbidden`);

@@ -1,4 +1,4 @@
--- Health of the custom resources of Vaultsync in Argo CD, the same for all five kinds; see docs/gitops.md.
+-- Health of the custom resources of Vaultsync in Argo CD, the same for all kinds; see docs/gitops.md.
 -- The decisions are those of kstatus, so that Argo CD and Flux agree, except that a suspended resource is Suspended.
 local status = obj.status or {}
 

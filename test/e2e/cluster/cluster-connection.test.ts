@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { FaultProxy } from "../../lab/real/fault-proxy.ts";
 import { startApiProxy } from "../../faults/support/api-proxy.ts";
@@ -8,15 +9,24 @@ import { manifestsOf, permissionOf, permissionsOf } from "../../lab/real/granted
 import { denialOf, repeatWithout } from "../support/without-permission.ts";
 import { withoutStreamedLists } from "../support/without-streamed-lists.ts";
 import { ACCOUNT, OPERATOR_USER, World } from "../../lab/real/world.ts";
-import { bytesOf, condition, observedObject, vaultSecret } from "../../lab/real/resources.ts";
+import {
+  bytesOf,
+  condition,
+  fannedOut,
+  isReady,
+  observedObject,
+  vaultSecret,
+} from "../../lab/real/resources.ts";
 
 /**
- * ClusterVaultConnections on a real API server with the permissions of deploy/base. The server does
+ * ClusterVaultConnections, and the resources for several namespaces, on a real API server with the permissions of deploy/base. The server does
  * not stream lists: every permission is needed.
  */
 const PLATFORM = "platform@example.com";
 const OPERATOR_NAMESPACE = "vaultsync-system";
-const PATH = "/apis/vaultsync.dev/v1alpha1/clustervaultconnections";
+const KINDS = "/apis/vaultsync.dev/v1alpha1";
+const PATH = `${KINDS}/clustervaultconnections`;
+const EXAMPLE = "examples/many-namespaces/many-namespaces.yaml";
 
 let proxy: FaultProxy;
 let world: World;
@@ -39,21 +49,23 @@ beforeAll(async () => {
   mark = await world.plane.auditMark();
   await kubectl("label", "namespace", world.namespace, "team=shop");
   const stringData = { password: vault.passwords.get(PLATFORM) ?? "" };
-  const metadata = { name, namespace: OPERATOR_NAMESPACE };
-  const login = {
+  const login = (secret: string): object => ({
     apiVersion: "v1",
     kind: "Secret",
-    metadata,
+    metadata: { name: secret, namespace: OPERATOR_NAMESPACE },
     type: "vaultsync.dev/credentials",
     stringData,
-  };
-  await apply(login, connection(name, {}));
+  });
+  await apply(login(name), login("images-login"), connection(name, {}));
   await world.startClusterOperator();
 });
 
 afterAll(async () => {
+  await kubectl("delete", "--ignore-not-found", "clustervaultfiles", name);
   await kubectl("delete", "--ignore-not-found", "clustervaultconnections", name, `${name}-foreign`);
-  await kubectl("delete", "--ignore-not-found", "-n", OPERATOR_NAMESPACE, "secret", name);
+  await kubectl("delete", "--ignore-not-found", "-f", EXAMPLE);
+  const logins = [name, "images-login"];
+  await kubectl("delete", "--ignore-not-found", "-n", OPERATOR_NAMESPACE, "secret", ...logins);
   await world[Symbol.asyncDispose]();
   await proxy[Symbol.asyncDispose]();
 });
@@ -192,7 +204,71 @@ test("removals of a connection of the cluster are held until a user confirms the
   ).not.toContain("confirm-removals");
 });
 
-test("no request is denied, and each permission for connections of the cluster is used", async () => {
+/** Returns what a cluster-scoped resource shows of its namespaces once it is Ready. */
+async function countsOf(plural: string, resource: string): Promise<unknown> {
+  return waitUntil(`${plural}/${resource} is ready`, async () => {
+    const { body } = await world.plane.request("GET", `${KINDS}/${plural}/${resource}`);
+    const object = observedObject.parse(JSON.parse(body));
+    return isReady(object) ? object.status?.["namespaces"] : undefined;
+  });
+}
+
+/** Returns the target of the example in a namespace. */
+async function imagesIn(namespace: string) {
+  const path = `/api/v1/namespaces/${namespace}/secrets/images`;
+  return observedObject.parse(JSON.parse((await world.plane.request("GET", path)).body));
+}
+
+test("examples/many-namespaces keeps a Secret in each namespace with the label", async () => {
+  const password = world.canaries.text("registry");
+  await protect("registry-password", password);
+  await protect("registry-user", "puller");
+  const example = (await readFile(EXAMPLE, "utf8")).replaceAll(
+    "https://vault.example.com",
+    world.vault.url,
+  );
+  const { code, stderr } = await world.plane.kubectl(["apply", "-f", "-"], { input: example });
+  expect(code, stderr).toBe(0);
+  const both = { selected: 2, ready: 2, failed: 0 };
+  expect(await countsOf("clustervaultsecrets", "images")).toEqual(both);
+  const auth = Buffer.from(`puller:${password}`).toString("base64");
+  for (const namespace of ["team-red", "team-yellow"]) {
+    const secret = await imagesIn(namespace);
+    expect(secret.metadata["ownerReferences"]).toMatchObject([
+      { kind: "ClusterVaultSecret", name: "images", controller: true, blockOwnerDeletion: true },
+    ]);
+    expect(JSON.parse(bytesOf(secret, ".dockerconfigjson")?.toString() ?? "")).toMatchObject({
+      auths: { "registry.example.com": { auth } },
+    });
+    const events = (): Promise<string> =>
+      kubectl("events", "--for", "clustervaultsecret/images", "-n", namespace);
+    await expect.poll(events).toContain("TargetCreated");
+  }
+});
+
+test("a ClusterVaultSecret deleted with --cascade=orphan leaves all targets with their marks", async () => {
+  await kubectl("delete", "clustervaultsecret", "images", "--cascade=orphan");
+  for (const namespace of ["team-red", "team-yellow"]) {
+    const isOrphan = async (): Promise<boolean> =>
+      (await imagesIn(namespace)).metadata["ownerReferences"] === undefined;
+    await waitUntil("the target has no owner", isOrphan);
+    const { metadata } = await imagesIn(namespace);
+    expect(metadata.annotations["vaultsync.dev/owner"]).toBe("ClusterVaultSecret/images");
+  }
+});
+
+test("a ClusterVaultFile keeps a ConfigMap in a namespace with the label", async () => {
+  await apply(connection(name, { access: [{ namespaceSelector: { matchLabels }, files: ["*"] }] }));
+  const file = world.canaries.text("file");
+  const { status } = await platform.upload([{ filename: "ca.pem", bytes: Buffer.from(file) }]);
+  expect(status).toBe(200);
+  await apply(fannedOut("ClusterVaultFile", name, name, { "ca.crt": "ca.pem" }));
+  await world.until("ConfigMap", name, ({ data }) => data["ca.crt"] === file);
+  const one = { selected: 1, ready: 1, failed: 0 };
+  expect(await countsOf("clustervaultfiles", name)).toEqual(one);
+});
+
+test("no request is denied, and each permission for cluster-scoped kinds is used", async () => {
   await world.operator.stop();
   const events = (await world.plane.auditEvents({ since: mark })).filter(
     ({ user }) => user.username === OPERATOR_USER,
@@ -205,8 +281,10 @@ test("no request is denied, and each permission for connections of the cluster i
   const granted = manifests.filter(
     ({ metadata }) => metadata.name === "vaultsync-cluster-connections",
   );
-  expect(permissionsOf(granted).size).toBe(6);
-  expect([...permissionsOf(granted)].filter((permission) => !used.has(permission))).toEqual([]);
+  expect(permissionsOf(granted).size).toBe(14);
+  // The API server checks the permission for finalizers when it creates an object with an owner.
+  const requested = [...permissionsOf(granted)].filter((one) => !one.endsWith("/finalizers"));
+  expect(requested.filter((permission) => !used.has(permission))).toEqual([]);
   const rules = granted.flatMap(({ rules: some = [] }) => some);
   for (const { permission, status, message } of await repeatWithout(world.plane, rules, events)) {
     expect(status).toBe(403);

@@ -37,7 +37,8 @@ let vault: TestVault;
 let shop: VaultClient;
 let platform: VaultClient;
 let operator: OperatorProcess;
-const tested = new Set(["demo"]);
+/** The first two in kubectl.test.ts and cluster-connection.test.ts. */
+const tested = new Set(["demo", "many-namespaces"]);
 /** Everything that was applied, to apply it again. */
 const manifests: string[] = [];
 

@@ -125,6 +125,8 @@ test("kubectl explain documents every field of a spec and of a status", async ()
       "vsec.status.conditions",
       "vfile.spec",
       "vpush.spec",
+      "cvsec.spec",
+      "cvfile.status",
     ].map((path) => kubectl("explain", path)),
   );
   for (const text of texts) expect(text).not.toContain("<no description>");

@@ -96,11 +96,11 @@ const targets: readonly Omit<HostileWrite, "policy">[] = [
     message: "creates only",
     ...create(CONFIG_MAPS, {}),
   },
-  {
-    name: "create a Secret for a Deployment",
+  ...["Deployment/web", "ClusterVaultConnection/vault"].map((owner) => ({
+    name: `create a Secret for ${owner}`,
     message: "creates only",
-    ...create(SECRETS, marks("Deployment/web")),
-  },
+    ...create(SECRETS, marks(owner)),
+  })),
   { name: "delete a Secret of others", message: "deletes only", ...remove(`${SECRETS}/foreign`) },
   {
     name: "delete a ConfigMap of others",
@@ -336,7 +336,10 @@ export const ownWrites: readonly Write[] = [
     name: "create a target",
     ...create(SECRETS, marks(), { data, type: "kubernetes.io/basic-auth" }),
   },
-  { name: "create a ConfigMap as a target", ...create(CONFIG_MAPS, marks("VaultFile/web")) },
+  ...["VaultFile/web", "ClusterVaultSecret/web", "ClusterVaultFile/web"].map((owner) => ({
+    name: `create a ConfigMap as a target of ${owner}`,
+    ...create(CONFIG_MAPS, marks(owner)),
+  })),
   { name: "change a target", ...patch(`${SECRETS}/owned`, { metadata: marks(), data }) },
   {
     name: "repair a target without marks by its owner reference",

@@ -1,9 +1,9 @@
-import { beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { chosenRelease } from "../../lab/control-plane/binaries/version.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { installCrds } from "../../lab/kube/install-crds.ts";
-import { vaultPush, vaultSecret } from "../../lab/real/resources.ts";
+import { fannedOut, vaultPush, vaultSecret } from "../../lab/real/resources.ts";
 
 let plane: ControlPlane;
 let namespace: string;
@@ -12,6 +12,14 @@ beforeAll(async () => {
   await installCrds(plane);
   namespace = await plane.createNamespace("selectable");
 });
+afterAll(() =>
+  plane.kubectl([
+    "delete",
+    "--ignore-not-found",
+    "clustervaultsecrets,clustervaultfiles",
+    namespace,
+  ]),
+);
 
 /** Returns the names of the resources that kubectl selects by their fields. */
 async function selected(kind: string, selector: string): Promise<string[]> {
@@ -47,4 +55,21 @@ test("kubectl selects resources by connection, target and suspension", async () 
   expect(await outcome("vaultsecrets", "spec.target.name=other")).toEqual(expected("web"));
   expect(await outcome("vaultsecrets", "spec.suspend=true")).toEqual(expected("web"));
   expect(await outcome("vaultpushes", "spec.secret.name=out")).toEqual(expected("out"));
+});
+
+test("kubectl selects cluster-scoped resources by connection, target and suspension", async () => {
+  const target = { name: `${namespace}-target` };
+  const suspend = true;
+  await plane.apply([
+    fannedOut("ClusterVaultSecret", namespace, namespace, { a: "a" }, { target, suspend }),
+    fannedOut("ClusterVaultFile", namespace, namespace, { a: "a" }),
+  ]);
+  for (const kind of ["clustervaultsecrets", "clustervaultfiles"])
+    expect(await outcome(kind, `spec.connectionRef.name=${namespace}`)).toEqual(
+      expected(namespace),
+    );
+  const ofTarget = `spec.target.name=${target.name}`;
+  expect(await outcome("clustervaultsecrets", ofTarget)).toEqual(expected(namespace));
+  const suspended = `spec.suspend=true,${ofTarget}`;
+  expect(await outcome("clustervaultsecrets", suspended)).toEqual(expected(namespace));
 });

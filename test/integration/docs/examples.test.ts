@@ -52,6 +52,8 @@ test("the pages contain an example of each kind", () => {
     "ClusterVaultConnection",
     "VaultSecret",
     "VaultFile",
+    "ClusterVaultSecret",
+    "ClusterVaultFile",
     "VaultPush",
   ];
   expect(examples.map(({ manifest }) => manifest.kind)).toEqual(expect.arrayContaining(kinds));

@@ -115,6 +115,38 @@ export const vaultSecret = (
   target?: object,
 ) => secretThrough("vault", name, keys, target);
 
+/**
+ * A ClusterVaultSecret or ClusterVaultFile that reads the entries of `keys`, each under a separate
+ * key, through this ClusterVaultConnection, for the namespaces with the label `team=shop`.
+ */
+export function fannedOut(
+  kind: "ClusterVaultSecret" | "ClusterVaultFile",
+  name: string,
+  connection: string,
+  keys: Readonly<Record<string, string>>,
+  more: object = {},
+) {
+  const entries = Object.entries(keys);
+  const spec =
+    kind === "ClusterVaultSecret"
+      ? { data: entries.map(([secretKey, key]) => ({ secretKey, remoteRef: { key } })) }
+      : {
+          files: entries.map(([key, filename]) => ({ key, filename })),
+          target: { kind: "ConfigMap" },
+        };
+  return {
+    apiVersion: API_VERSION,
+    kind,
+    metadata: { name },
+    spec: {
+      connectionRef: { kind: "ClusterVaultConnection", name: connection },
+      namespaceSelector: { matchLabels: { team: "shop" } },
+      ...spec,
+      ...more,
+    },
+  };
+}
+
 /** A VaultPush named `name` of the Secret of that name, whose keys are pushed as `data` says. */
 export function vaultPush(name: string, data: readonly object[], more: object = {}): object {
   return {
