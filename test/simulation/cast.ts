@@ -1,4 +1,6 @@
 export const NAMESPACES = ["one", "two"] as const;
+/** A namespace that does not exist at first, in which only resources of the cluster have targets. */
+export const LATE_NAMESPACE = "three";
 export const VAULTS = ["a", "b"] as const;
 export const SYSTEM_NAMESPACE = "vaultsync-system";
 export const CREATOR = "ann@example.com";

@@ -18,6 +18,7 @@ import {
 import { StatusError } from "../lab/simulated/api-server/status-error.ts";
 import { SHARD_LEASE } from "./invariants/leadership.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
+import { type FanOutCommand, performFanOut } from "./fan-out-commands.ts";
 import { type FreezeCommand, performFreeze } from "./freezes.ts";
 import { changeIdentity, type IdentityCommand } from "./identities.ts";
 import type { ApiFault, VaultFault } from "./networks.ts";
@@ -142,6 +143,7 @@ export type Command =
   | FreezeCommand
   | IdentityCommand
   | WipeCommand
+  | FanOutCommand
   | TopologyCommand;
 
 const kinds: Readonly<Record<string, ResourceDescriptor>> = {
@@ -261,6 +263,8 @@ async function act(world: World, command: Command): Promise<void> {
       return changeIdentity(world, command);
     case "wipe-statuses":
       return wipeStatuses(world, command);
+    case "fan-out":
+      return performFanOut(world, command);
     case "crash":
     case "stop":
     case "start":

@@ -9,7 +9,9 @@ import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { clusterVaultConnectionKind, vaultConnectionKind } from "../../src/operator/api/kinds.ts";
 import { NAMESPACES, SILENCE_MS, Violation, type World } from "./world.ts";
 import { belongsTo, type Expected, expectedOf, targetObject } from "./expectations.ts";
+import { fanOutResources, isFanOut, selectsEnding } from "./fanned-out.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
+import { fanOutProblem } from "./invariants/fan-out.ts";
 import { leftBehind } from "./invariants/left-behind.ts";
 import { needsApproval, type Spec } from "./invariants/spec-items.ts";
 import { outdatedWorkload } from "./invariants/restarts.ts";
@@ -68,11 +70,15 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   const pauses = writesOfPauses(world);
   const waits = [...waiting(world), ...lackingCredentials(world)];
   const conflicts =
-    unseenConflicts(world) + unseenChanges(world) + windowsInVain(world) * 2 + waits.length;
+    unseenConflicts(world) +
+    unseenChanges(world) +
+    windowsInVain(world) * 2 +
+    waits.length +
+    waitsForEnd(world);
   const quietMs = world.seed % QUIET_MS.seedsPerLong === 1 ? QUIET_MS.long : QUIET_MS.usual;
   await world.advance(quietMs);
   checkExpiries(world);
-  if (quietMs === QUIET_MS.long) checkFirstTargets(world);
+  if (quietMs === QUIET_MS.long) checkFirstTargets(world, rules.hasWritten.bind(rules));
   const deadlines = world.vaults.hasDeadlineBetween(start - STEP_MS, world.clock.now());
   if (rules.writes > writes + pauses + conflicts && !deadlines)
     throw new Violation("I9", `${rules.writes - writes} writes although nothing changed`);
@@ -105,8 +111,9 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
       (rules.writes > writes + windowsInVain(world)
         ? `${rules.writes - writes} more writes`
         : undefined);
-    if (wrong !== undefined && waited >= LIMIT_MS) throw new Violation("I5", wrong);
-    calm = wrong === undefined ? calm + 1 : Math.min(calm + 1, 0);
+    const problem = wrong === undefined ? fanOutProblem(world) : new Violation("I5", wrong);
+    if (problem !== undefined && waited >= LIMIT_MS) throw problem;
+    calm = problem === undefined ? calm + 1 : Math.min(calm + 1, 0);
   }
 }
 
@@ -162,17 +169,27 @@ function readsOfConflicts({ resources, replicas }: World, quietMs: number): numb
 const windowsInVain = ({ resources }: World): number =>
   2 * resources.filter(({ spec }) => (spec as Spec).updates?.windows !== undefined).length;
 
+/** Returns the most writes of resources with targets in namespaces whose deletion does not end. */
+const waitsForEnd = ({ server }: World): number =>
+  2 * fanOutResources(server).filter((object) => selectsEnding(server, object)).length;
+
 /** Reports whether an object of a resource has lost the label. */
 const lacksLabel = ({ metadata: { labels, ownerReferences = [] } }: KubeObject): boolean =>
   labels?.[MANAGED_BY_LABEL] !== MANAGED_BY && ownerReferences.length > 0;
 
 /**
  * Returns the most writes that a resync causes without a watch of Secrets: a target that lost its
- * label is repaired then, and reported.
+ * label is repaired then, and reported. In a namespace of several, no process knows whether its
+ * predecessor has written a target.
  */
-function unseenChanges({ server, replicas }: World): number {
+function unseenChanges({ server, replicas, resources }: World): number {
   if (replicas.config.targetWatch === "on") return 0;
-  return 2 * server.all(SECRETS).filter(lacksLabel).length;
+  const unknown = resources.filter(
+    ({ kind, status }) =>
+      isFanOut(kind) &&
+      findCondition((status as ConnectionState).conditions, "Ready")?.status === "False",
+  );
+  return 2 * (server.all(SECRETS).filter(lacksLabel).length + unknown.length);
 }
 
 /**

@@ -86,16 +86,15 @@ function* targetChanges(commands: Episode["commands"]): Generator<string> {
 }
 
 describe("random commands", () => {
-  test.for(["VaultSecret", "VaultFile", "VaultConnection", "ClusterVaultConnection"] as const)(
-    "write every field of a %s",
-    (kind) => {
-      const written = new Set(
-        episodes.flatMap(({ commands }) => commands.flatMap((command) => [...fieldsIn(command)])),
-      );
-      const never = [...fieldsOf[kind]].filter((path) => !written.has(`${kind} ${path}`));
-      expect(never.filter((path) => !isExcepted(path))).toEqual([]);
-    },
-  );
+  test.for(
+    Object.keys(fieldsOf).filter((kind) => kind !== "VaultPush") as (keyof typeof fieldsOf)[],
+  )("write every field of a %s", (kind) => {
+    const written = new Set(
+      episodes.flatMap(({ commands }) => commands.flatMap((command) => [...fieldsIn(command)])),
+    );
+    const never = [...fieldsOf[kind]].filter((path) => !written.has(`${kind} ${path}`));
+    expect(never.filter((path) => !isExcepted(path))).toEqual([]);
+  });
 
   test("change each policy of an existing target to each other one, and rename its target", () => {
     const policies = ["Owner", "Orphan", "Merge"];

@@ -1,8 +1,8 @@
 import { connectionSpec } from "../../src/operator/api/vault-connection.ts";
 import { clusterConnectionSpec } from "../../src/operator/api/cluster-vault-connection.ts";
-import { vaultFileSpec } from "../../src/operator/api/vault-file.ts";
+import { clusterVaultFileSpec, vaultFileSpec } from "../../src/operator/api/vault-file.ts";
 import { vaultPushSpec } from "../../src/operator/api/vault-push.ts";
-import { vaultSecretSpec } from "../../src/operator/api/vault-secret.ts";
+import { clusterVaultSecretSpec, vaultSecretSpec } from "../../src/operator/api/vault-secret.ts";
 import type { Command } from "./commands.ts";
 import { topologyFeatures } from "./topology-features.ts";
 import { pathsOf, schemaPaths } from "./spec-paths.ts";
@@ -17,17 +17,23 @@ export interface Episode {
 export const fieldsOf = {
   VaultSecret: schemaPaths(vaultSecretSpec),
   VaultFile: schemaPaths(vaultFileSpec),
+  ClusterVaultSecret: schemaPaths(clusterVaultSecretSpec),
+  ClusterVaultFile: schemaPaths(clusterVaultFileSpec),
   VaultConnection: schemaPaths(connectionSpec),
   ClusterVaultConnection: schemaPaths(clusterConnectionSpec),
   VaultPush: schemaPaths(vaultPushSpec),
 } as const;
 type SpecKind = keyof typeof fieldsOf;
 
+type FanOutPut = Extract<Command, { how: "put" }>;
+const isFanOutPut = (command: Command): command is FanOutPut =>
+  command.type === "fan-out" && command.how === "put";
+
 /** Returns the kind and the spec that a command writes. */
 function writtenSpec(
   command: Command,
 ): { readonly kind: SpecKind; readonly spec: object } | undefined {
-  if (command.type === "put") return command;
+  if (command.type === "put" || isFanOutPut(command)) return command;
   return command.type === "put-cluster-connection"
     ? { kind: "ClusterVaultConnection", spec: command.spec }
     : undefined;
@@ -52,13 +58,21 @@ type ForCommand = (command: Command, fields: ReadonlySet<string>) => boolean;
 
 const isTyped = (type: string): ForCommand => {
   return (command) =>
-    command.type === "put" &&
+    (command.type === "put" || isFanOutPut(command)) &&
     (command.spec as { target?: { type?: string } }).target?.type === type;
 };
-/** Reports a field of a VaultSecret or VaultFile. */
-const field = (path: string): ForCommand => {
-  return (_, present) => present.has(`VaultSecret ${path}`) || present.has(`VaultFile ${path}`);
+const SECRETS = ["VaultSecret", "ClusterVaultSecret"] as const;
+const FILES = ["VaultFile", "ClusterVaultFile"] as const;
+const fieldOf = (kinds: readonly SpecKind[], ...paths: readonly string[]): ForCommand => {
+  return (_, present) => kinds.some((kind) => paths.some((path) => present.has(`${kind} ${path}`)));
 };
+/** Reports a field of a resource with a target. */
+const field = (path: string): ForCommand => fieldOf([...SECRETS, ...FILES], path);
+const fanOut = (kind: SpecKind): ForCommand => {
+  return (one) => isFanOutPut(one) && one.kind === kind;
+};
+const fanOutField = (path: string): ForCommand =>
+  fieldOf(["ClusterVaultSecret", "ClusterVaultFile"], path);
 const connectionField = (path: string): ForCommand => {
   return (_, present) =>
     present.has(`VaultConnection ${path}`) || present.has(`ClusterVaultConnection ${path}`);
@@ -68,12 +82,11 @@ const command = (...types: readonly Command["type"][]): ForCommand => {
 };
 const annotation = (name: string): ForCommand => {
   return (one) =>
-    one.type === "annotate" && Object.hasOwn(one.annotations, `vaultsync.dev/${name}`);
+    (one.type === "annotate" || (one.type === "fan-out" && one.how === "annotate")) &&
+    Object.hasOwn(one.annotations, `vaultsync.dev/${name}`);
 };
 
-/**
- * Features of the spec of one VaultSecret or VaultFile: a pair of them counts if one spec has both.
- */
+/** Features of the spec of one resource with a target: a pair of them counts if one spec has both. */
 export const specFeatures: Readonly<Record<string, ForCommand>> = {
   VaultSecret: (one) => one.type === "put" && one.kind === "VaultSecret",
   VaultFile: (one) => one.type === "put" && one.kind === "VaultFile",
@@ -98,27 +111,36 @@ export const specFeatures: Readonly<Record<string, ForCommand>> = {
   data: field("data"),
   files: field("files"),
   extract: field("dataFrom[].extract"),
-  "find by name": (_, present) =>
-    present.has("VaultSecret dataFrom[].find.name") ||
-    present.has("VaultFile filesFrom[].find.filename"),
+  "find by name": (...one) =>
+    fieldOf(SECRETS, "dataFrom[].find.name")(...one) ||
+    fieldOf(FILES, "filesFrom[].find.filename")(...one),
   "find by metadata": field("dataFrom[].find.metadata"),
-  rewrite: (_, present) =>
-    present.has("VaultSecret dataFrom[].rewrite") || present.has("VaultFile filesFrom[].rewrite"),
+  rewrite: (...one) =>
+    fieldOf(SECRETS, "dataFrom[].rewrite")(...one) || fieldOf(FILES, "filesFrom[].rewrite")(...one),
   property: field("data[].remoteRef.property"),
-  decoding: (_, present) =>
-    present.has("VaultSecret data[].remoteRef.decoding=Base64") ||
-    present.has("VaultSecret data[].remoteRef.decoding=Base64URL"),
+  decoding: fieldOf(
+    SECRETS,
+    "data[].remoteRef.decoding=Base64",
+    "data[].remoteRef.decoding=Base64URL",
+  ),
   optional: field("data[].optional=true"),
-  validate: (_, present) =>
-    ["VaultSecret data[]", "VaultFile files[]", "VaultSecret target", "VaultFile target"].some(
-      (path) => present.has(`${path}.validate`),
-    ),
-  version: (_, present) =>
-    present.has("VaultSecret data[].remoteRef.version") || present.has("VaultFile files[].version"),
+  validate: fieldOf(
+    [...SECRETS, ...FILES],
+    "data[].validate",
+    "files[].validate",
+    "target.validate",
+  ),
+  version: (...one) =>
+    fieldOf(SECRETS, "data[].remoteRef.version")(...one) ||
+    fieldOf(FILES, "files[].version")(...one),
   owner: field("data[].remoteRef.owner"),
   suspend: field("suspend=true"),
   rolloutRestart: field("rolloutRestart[]"),
   "windows of restarts": field("rolloutRestart[].windows[]"),
+  ClusterVaultSecret: fanOut("ClusterVaultSecret"),
+  ClusterVaultFile: fanOut("ClusterVaultFile"),
+  namespaces: fanOutField("namespaces[]"),
+  namespaceSelector: fanOutField("namespaceSelector"),
 };
 
 /** Other features: a pair with one of them counts if one episode has both. */
@@ -141,12 +163,13 @@ const commandFeatures: Readonly<Record<string, ForCommand>> = {
   "force-sync": annotation("force-sync"),
   accept: annotation("accept"),
   hold: annotation("hold"),
-  approve: command("approve"),
+  approve: (one) => one.type === "approve" || (one.type === "fan-out" && one.how === "approve"),
   freeze: command("freeze"),
   "freeze of a namespace": command("freeze-namespace"),
   adopt: annotation("adopt"),
   "confirm-removals": command("confirm-removals"),
-  "deleted resource": command("delete"),
+  "deleted resource": (one) =>
+    one.type === "delete" || (one.type === "fan-out" && one.how === "delete"),
   "deleted target": command("delete-target"),
   "changed target": command("tamper"),
   "objects of others": command("add-foreign"),

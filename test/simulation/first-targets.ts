@@ -4,7 +4,9 @@ import { MANAGED_BY, MANAGED_BY_LABEL } from "../../src/operator/api/names.ts";
 import { isReason, isStalled } from "../../src/operator/api/reasons.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { belongsTo } from "./expectations.ts";
+import { findOwner, isFanOut } from "./fanned-out.ts";
 import { mergedInto } from "./invariants/target-write.ts";
+import { isServed } from "./reach.ts";
 import { Violation, type World } from "./world.ts";
 
 interface Status {
@@ -53,15 +55,31 @@ export const lackingCredentials = ({ server }: World): readonly KubeObject[] =>
     },
   );
 
+/** Reports whether any namespace of a resource is Stalled. */
+const isAnyStalled = ({ server }: World, owner: string): boolean => {
+  const object = findOwner(server, undefined, owner);
+  return (
+    object !== undefined && findCondition(statusOf(object).conditions, "Stalled") !== undefined
+  );
+};
+
 /**
  * After a time in which nothing changed, longer than five minutes, each resource that never had a
  * target is Stalled (I25). A namespace that is not served is not reported about.
+ * @param hadTarget reports whether the operator ever wrote a target in a namespace for an owner: the
+ * status of a resource for several namespaces does not say so
  */
-export function checkFirstTargets(world: World): void {
+export function checkFirstTargets(
+  world: World,
+  hadTarget: (namespace: string, owner: string) => boolean,
+): void {
   for (const object of waiting(world)) {
-    const { namespace, name, generation } = object.metadata;
+    const { namespace = "", name, generation } = object.metadata;
+    const owner = `${object.kind}/${name}`;
+    const isExcused = hadTarget(namespace, owner) || isAnyStalled(world, owner);
+    if (isFanOut(object.kind) && isExcused) continue;
     const isSeen = statusOf(object).observedGeneration === generation;
-    if (isSeen && namespace !== undefined && world.rights.isServed(namespace))
+    if (isSeen && isServed(world, object))
       throw new Violation("I25", `${object.kind} ${namespace}/${name} waits without being Stalled`);
   }
 }

@@ -2,6 +2,7 @@ import { findCondition } from "../../src/operator/api/conditions.ts";
 import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../src/operator/api/names.ts";
 import type { KubeObject } from "../../src/operator/kube/resource.ts";
+import { fanOutKinds } from "./fanned-out.ts";
 import { isServed } from "./reach.ts";
 import { Violation, type World } from "./world.ts";
 
@@ -26,7 +27,7 @@ export async function checkForcedSyncs(world: World): Promise<void> {
   if (world.mayLag) return;
   world.quietSince = Infinity;
   const start = clock.now();
-  const kinds = [vaultSecretKind, vaultFileKind];
+  const kinds = [vaultSecretKind, vaultFileKind, ...Object.values(fanOutKinds)];
   const forced = kinds.flatMap((kind) =>
     server
       .all(kind)

@@ -6,7 +6,7 @@ import {
 } from "../../src/operator/kube/resource.ts";
 import type { Change } from "../lab/simulated/api-server/collection.ts";
 import { SYSTEM_NAMESPACE } from "./cast.ts";
-import type { NamespaceSelector } from "./invariants/spec-history.ts";
+import type { NamespaceSelector } from "./selectors.ts";
 import type { World } from "./world.ts";
 
 /** A step that freezes all or some namespaces, or one, or ends that. */

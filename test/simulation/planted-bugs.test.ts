@@ -53,6 +53,12 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "a deletion of a shared entry": 1,
   "Ready without the bytes of a key": 0,
   "a found name that joins its own rule": 113,
+  "unselected targets that are deleted": 17,
+  "labels of a namespace that are read once": 73,
+  "owner references that stay after a restart": 24,
+  "Ready before all namespaces are synced": 262,
+  "annotations of a resource that no namespace follows": 101,
+  "names of namespaces without the selector": 87,
 };
 
 /** The seed of a bug that 50,000 steps of seed 1 do not find. */

@@ -1,4 +1,5 @@
 import { coincidenceBugs } from "./coincidence-bugs.ts";
+import { fanOutBugs } from "./fan-out-bugs.ts";
 import { pushBugs } from "./pushes/push-bugs.ts";
 import { topologyBugs } from "./topology-bugs.ts";
 import { versionBugs } from "./version-bugs.ts";
@@ -124,6 +125,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     ],
   },
   ...coincidenceBugs,
+  ...fanOutBugs,
   ...topologyBugs,
   ...pushBugs,
   ...versionBugs,

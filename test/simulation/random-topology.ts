@@ -2,6 +2,7 @@ import type { Random } from "../../src/lib/random.ts";
 import type { OperatorFlags } from "../../src/operator/config.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 import type { Command } from "./commands.ts";
+import type { FanOutCommand } from "./fan-out-commands.ts";
 import { OTHER_TYPE, randomFlags } from "./random-flags.ts";
 import { MERGED, moveToOtherShard } from "./shard-moves.ts";
 import { AUTO_WORKLOAD, WORKLOAD, workloadChanges } from "./workloads.ts";
@@ -131,6 +132,7 @@ class TopologyMaker {
       return { ...command, fault: "other-json" };
     if (command.type === "put-cluster-connection")
       return { ...command, spec: this.#connection(command.spec) };
+    if (command.type === "fan-out") return this.#fannedOut(command);
     if (command.type !== "put") return command;
     if (command.kind === "VaultConnection")
       return { ...command, spec: this.#connection(command.spec) };
@@ -159,6 +161,19 @@ class TopologyMaker {
         spec: { ...spec, target: { name: MERGED.name, creationPolicy: "Merge" } },
       };
     return command;
+  }
+
+  #fannedOut(command: FanOutCommand): Command {
+    if (command.how !== "put") return command;
+    const { target = {}, ...spec } = command.spec as { readonly target?: object };
+    const changed = (changes: object): Command => ({
+      ...command,
+      spec: { ...spec, target: { ...target, ...changes } },
+    });
+    const isTyped = this.#mix.has("types") && command.name === "beta";
+    if (isTyped && command.kind === "ClusterVaultSecret") return changed({ type: OTHER_TYPE });
+    const isControlled = this.#mix.has("controllers") && this.#random() < 0.3;
+    return isControlled ? changed({ creationPolicy: "Orphan" }) : command;
   }
 
   #connection(spec: object): object {

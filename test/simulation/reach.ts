@@ -1,6 +1,7 @@
 import { type KubeObject } from "../../src/operator/kube/resource.ts";
 import { isForCluster } from "../../src/operator/config.ts";
 import { refusalOf } from "../../src/operator/vault-client/http/host-policy.ts";
+import { isFanOut } from "./fanned-out.ts";
 import type { ConnectionSpec } from "./invariants/spec-history.ts";
 import type { Spec } from "./invariants/spec-items.ts";
 import { OTHER_TYPE } from "./random-flags.ts";
@@ -12,9 +13,10 @@ import type { World } from "./world.ts";
  */
 export function isServed(
   { rights, replicas }: World,
-  { metadata: { namespace } }: KubeObject,
+  { kind, metadata: { namespace } }: KubeObject,
 ): boolean {
-  return namespace === undefined ? isForCluster(replicas.config) : rights.isServed(namespace);
+  const isOfCluster = namespace === undefined || isFanOut(kind);
+  return isOfCluster ? isForCluster(replicas.config) : rights.isServed(namespace);
 }
 
 /** Reports whether the flags forbid the address of a vault. */

@@ -1,6 +1,6 @@
 import { hasMetadata, isTrustedOwner } from "./invariants/removals.ts";
 import type { ConnectionSpec } from "./invariants/spec-history.ts";
-import type { Item } from "./invariants/spec-items.ts";
+import { type Item, readsFiles } from "./invariants/spec-items.ts";
 import { vaultAt, type World } from "./world.ts";
 
 /**
@@ -31,7 +31,7 @@ export function resolve(
     vaults.hasDeadline(item.source) ||
     [...vaults.irregular].some((id) => id.endsWith(` ${item.source}`));
   const one = { item, irregular };
-  if (kind === "VaultFile") {
+  if (readsFiles(kind)) {
     const file = vaults.files(vault, account).find(({ filename }) => filename === item.source);
     return { ...one, ...bytesOf(world, vault, "file", account, item, file?.version) };
   }

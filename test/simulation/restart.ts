@@ -14,6 +14,7 @@ import {
 } from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { converge } from "./convergence.ts";
+import { fanOutKinds, fanOutStatus, isFanOut } from "./fanned-out.ts";
 import { itemsOf, targetOf, type Spec } from "./invariants/spec-items.ts";
 import { awaitsFirstTarget } from "./first-targets.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
@@ -208,6 +209,7 @@ function stateOf({ server }: World): ReadonlyMap<string, unknown> {
     vaultFileKind,
     vaultConnectionKind,
     clusterVaultConnectionKind,
+    ...Object.values(fanOutKinds),
   ].flatMap((kind) => server.all(kind).map((object) => [object, comparable(object)] as const));
   const targets = [SECRETS, CONFIG_MAPS]
     .flatMap((kind) => server.all(kind))
@@ -248,6 +250,7 @@ function comparable(object: KubeObject): unknown {
       readonly lastTransitionTime?: string;
     }[];
   };
+  if (isFanOut(kind)) return comparableParts(object);
   // Of a connection that was never listed, each process knows only since when it tries.
   if (!kind.endsWith("VaultConnection")) {
     // Each process waits five minutes for a first target.
@@ -271,6 +274,18 @@ function comparable(object: KubeObject): unknown {
     ({ type, reason }) => type !== "Stalled" || reason !== "CredentialsMissing",
   );
   return { ...Object.fromEntries(kept), conditions: shown.map(withoutTime) };
+}
+
+/**
+ * Returns what a status says of the namespaces. Which of them it names first, and whose items it has,
+ * follows from which waits for a first target: each process waits five minutes for that. Nor does a
+ * process know of a foreign object that its predecessor found.
+ */
+function comparableParts(object: KubeObject): unknown {
+  const { conditions = [], namespaces, failures = [], observedGeneration } = fanOutStatus(object);
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const listed = failures.map(({ namespace }) => namespace);
+  return { observedGeneration, namespaces, listed, ready: ready?.status };
 }
 
 const hasWindows = ({ spec }: KubeObject): boolean => (spec as Spec).updates?.windows !== undefined;

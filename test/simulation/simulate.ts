@@ -4,6 +4,7 @@ import { type Command, perform } from "./commands.ts";
 import { withCoincidingChanges } from "./coinciding-changes.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
 import { withIdentities } from "./identities.ts";
+import { hasFanOut, withFanOut } from "./random-fan-out.ts";
 import { randomCommands } from "./random-commands.ts";
 import { withRareSequences } from "./rare-sequences.ts";
 import { withReportedUses } from "./reported-uses.ts";
@@ -112,10 +113,13 @@ export const randomEpisode: RunEpisode = (seed, steps) => runEpisode(seed, comma
 /** Returns the random commands of an episode. */
 export function commandsOf(seed: number, steps: number): Command[] {
   const commands = randomCommands(seededRandom(seed), steps);
-  const connected = hasClusterConnections(seed)
-    ? withClusterConnections(commands, seededRandom(-seed))
-    : commands;
-  const rare = withRareSequences(withTopology(connected, seed), seed);
+  const isWide = hasFanOut(seed);
+  const connected =
+    isWide || hasClusterConnections(seed)
+      ? withClusterConnections(commands, seededRandom(-seed))
+      : commands;
+  const wide = isWide ? withFanOut(connected, seed) : connected;
+  const rare = withRareSequences(withTopology(wide, seed), seed);
   const varied = withCoincidingChanges(rare, seed);
   const broken = withBrokenConnections(varied, seed);
   const wiped = withWipedStatuses(withIdentities(broken, seed), seed);

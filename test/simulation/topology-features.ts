@@ -23,7 +23,8 @@ const credentials = (field: string): ForEpisode => {
     );
 };
 const isTyped = (one: Command): boolean =>
-  one.type === "put" && (one.spec as { target?: { type?: string } }).target?.type === OTHER_TYPE;
+  (one.type === "put" || (one.type === "fan-out" && one.how === "put")) &&
+  (one.spec as { target?: { type?: string } }).target?.type === OTHER_TYPE;
 
 /**
  * Features of how an episode runs the operator, of what is between it and others, and of other

@@ -8,6 +8,7 @@ import { SOURCES_ANNOTATION } from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type ResourceDescriptor, SECRETS } from "../../src/operator/kube/resource.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 import { NAMESPACES } from "./cast.ts";
+import { fanOutKinds } from "./fanned-out.ts";
 import type { Command } from "./commands.ts";
 import type { World } from "./world.ts";
 
@@ -15,8 +16,8 @@ import type { World } from "./world.ts";
 const wipedKinds = ["resources", "connections", "all"] as const;
 
 /**
- * Another party removes statuses of a namespace, of connections also for the cluster: a GitOps tool
- * that applies whole objects, or a backup that was restored without statuses.
+ * Another party removes statuses of a namespace, and of the cluster: a GitOps tool that applies whole
+ * objects, or a backup that was restored without statuses.
  */
 export interface WipeCommand {
   readonly type: "wipe-statuses";
@@ -29,10 +30,11 @@ const SHARES = { episodes: 0.3, commands: 0.03 };
 /** Share of the removals that a restart of all replicas follows. */
 const RESTARTS = 0.4;
 
+const resourceKinds = [vaultSecretKind, vaultFileKind, ...Object.values(fanOutKinds)];
 const descriptors: Readonly<Record<WipeCommand["of"], readonly ResourceDescriptor[]>> = {
-  resources: [vaultSecretKind, vaultFileKind],
+  resources: resourceKinds,
   connections: [vaultConnectionKind, clusterVaultConnectionKind],
-  all: [vaultSecretKind, vaultFileKind, vaultConnectionKind, clusterVaultConnectionKind],
+  all: [...resourceKinds, vaultConnectionKind, clusterVaultConnectionKind],
 };
 
 /** Removes the statuses. */

@@ -1,5 +1,6 @@
 import type { Random } from "../../src/lib/random.ts";
 import { ACCEPT_ANNOTATION, CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
+import { isForCluster } from "../../src/operator/config.ts";
 import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import {
   type KubeObject,
@@ -11,6 +12,7 @@ import { ClusterControllers } from "../lab/simulated/api-server/cluster-controll
 import { InMemoryApiServer } from "../lab/simulated/api-server/in-memory-api-server.ts";
 import { renewTokens } from "./stored-tokens.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
+import { fannedOut, findOwner } from "./fanned-out.ts";
 import { Freezes } from "./freezes.ts";
 import type { Faults } from "./networks.ts";
 import type { Proxy } from "./path-to-vault.ts";
@@ -27,6 +29,7 @@ import {
   accountOf,
   CLUSTER_ACCOUNT,
   CREATOR,
+  LATE_NAMESPACE,
   NAMESPACES,
   PASSWORD,
   SYSTEM_NAMESPACE,
@@ -40,6 +43,7 @@ export {
   CLUSTER_ACCOUNT,
   CREATOR,
   EDITED_VERSION,
+  LATE_NAMESPACE,
   NAMESPACES,
   PASSWORD,
   SYSTEM_NAMESPACE,
@@ -161,11 +165,14 @@ export class World {
     }
   }
 
-  /** Creates a namespace with the credentials and the workload that its users have there. */
+  /**
+   * Creates a namespace with the credentials and the workload that its users have there. The late
+   * one has no workload: with a pod that does not end, a namespace is never deleted.
+   */
   createNamespace(name: string): void {
     this.server.createNamespace(name);
     this.setPassword(name, PASSWORD);
-    createWorkloads(this.server, name);
+    if (name !== LATE_NAMESPACE) createWorkloads(this.server, name);
     putCaBundle(this.server, name);
     addIdentity(this, name);
   }
@@ -182,9 +189,17 @@ export class World {
     return this.clock.monotonic() - this.#droppedAt < REOPEN_MS;
   }
 
-  /** The VaultSecrets and VaultFiles. */
+  /**
+   * The VaultSecrets and VaultFiles, and those for several namespaces as one object for each: an
+   * operator for some namespaces does not serve them.
+   */
   get resources(): KubeObject[] {
-    return [...this.server.all(vaultSecretKind), ...this.server.all(vaultFileKind)];
+    const { server, replicas } = this;
+    return [
+      ...server.all(vaultSecretKind),
+      ...server.all(vaultFileKind),
+      ...(isForCluster(replicas.config) ? fannedOut(server) : []),
+    ];
   }
 
   /** Greatest error that the wall clock of a replica has had, in milliseconds. */
@@ -215,11 +230,7 @@ export class World {
 
   /** Returns the `name@version` pairs that a user has accepted for a resource, `<kind>/<name>`. */
   acceptedBy(namespace: string | undefined, resource: string): ReadonlySet<string> {
-    const [kind, name = ""] = resource.split("/");
-    const descriptor = this.server.collections.find(
-      (collection) => collection.resource.kind === kind,
-    )?.resource;
-    const object = descriptor && this.server.find(descriptor, { namespace, name });
+    const object = findOwner(this.server, namespace, resource);
     return new Set(object?.metadata.annotations?.[ACCEPT_ANNOTATION]?.split(","));
   }
 

@@ -9,6 +9,7 @@ import {
   SECRETS,
 } from "../../src/operator/kube/resource.ts";
 import type { Change } from "../lab/simulated/api-server/collection.ts";
+import { isFanOut } from "./fanned-out.ts";
 import { checkAccess, checkRead } from "./invariants/access.ts";
 import { BlastLimit } from "./invariants/blast-limit.ts";
 import { checkComplete, checkContent, checkVersions } from "./invariants/content.ts";
@@ -17,6 +18,7 @@ import { checkHold } from "./invariants/holds.ts";
 import { checkConverged } from "./invariants/convergence.ts";
 import { checkConsumer } from "./invariants/consumers.ts";
 import { checkContracts } from "./invariants/contracts.ts";
+import { checkFanOutStatus, checkSelection, isRelease } from "./invariants/fan-out.ts";
 import { ForcedSyncs } from "./invariants/forced-syncs.ts";
 import { Leadership, shardKeysOf } from "./invariants/leadership.ts";
 import { checkMerge, ownKeys, requestsMerge } from "./invariants/merges.ts";
@@ -87,6 +89,11 @@ export class WriteRules {
     });
   }
 
+  /** Reports whether the operator ever wrote a target in a namespace for an owner. */
+  hasWritten(namespace: string, owner: string): boolean {
+    return this.#written.has(`${namespace} ${owner}`);
+  }
+
   /**
    * Collects violations. A thrown one would be the response to the operator, and the operator
    * retries.
@@ -114,13 +121,17 @@ export class WriteRules {
     if (isTokenSecret((after ?? before)!)) return checkTokens(name, before, after);
     // A token is refreshed when its time has come.
     if (!isSameButToken(before, after) && !isSameButProof(before, after)) this.writes += 1;
-    if (
-      (resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind) &&
-      metadata.namespace !== SYSTEM_NAMESPACE
-    )
-      this.#checkTarget(name, user, before, after);
+    if (isTarget(change)) this.#checkTarget(name, user, before, after);
     else if (resource.group === workloadDescriptor.Deployment.group)
       checkWorkload(this.#world, this.#history.knownTo(user), change);
+    else if (after && isFanOut(resource.kind))
+      checkFanOutStatus({
+        world: this.#world,
+        history: this.#history.knownTo(user),
+        name,
+        after,
+        writtenVersion: (key) => this.#written.get(key)?.resourceVersion,
+      });
     else if (after && ["VaultSecret", "VaultFile"].includes(resource.kind)) {
       checkConverged(this.#world, name, before, after);
       if (checkStatus(this.#world, name, before, after))
@@ -177,12 +188,14 @@ export class WriteRules {
       ),
       resourceVersion,
     });
+    checkSelection(write);
     if (write.isMerge) checkMerge(write);
     else checkOwnership(write);
     // A released target belongs to its users: nothing labels its bytes any more.
     const isReleased =
       before && after && ownerOf(before) !== undefined && ownerOf(after) === undefined;
     if (isReleased && !write.isMerge && isDeepStrictEqual(was, is)) return;
+    if (isRelease(write)) return;
     checkContent(write);
     checkContracts(write);
     checkComplete(write);
@@ -200,6 +213,14 @@ export class WriteRules {
     const last = this.#written.get(`${namespace} ${owner}`);
     return last && this.#history.isUnchangedSince(namespace, last.at) ? last.content : {};
   }
+}
+
+/** Reports whether an object is a target; the operator's namespace has other objects, too. */
+function isTarget({ resource, before, after }: Change): boolean {
+  const object = (after ?? before)!;
+  const isTargetKind = resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind;
+  const isOwn = object.metadata.namespace === SYSTEM_NAMESPACE;
+  return isTargetKind && (!isOwn || ownerOf(object) !== undefined);
 }
 
 /** Returns the keys whose bytes an owner has written, each with the owner. */

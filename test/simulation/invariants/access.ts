@@ -1,25 +1,11 @@
+import { type Labels, selects } from "../selectors.ts";
 import { CLUSTER_ACCOUNT, Violation } from "../world.ts";
-import type { ConnectionSpec, KnownSpecs, NamespaceSelector } from "./spec-history.ts";
-import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
+import type { ConnectionSpec, KnownSpecs } from "./spec-history.ts";
+import { isOfCluster, itemsOf, readsFiles, type Spec } from "./spec-items.ts";
 import type { TargetWrite } from "./target-write.ts";
-
-type Labels = Readonly<Record<string, string>>;
 
 const matches = (glob: string, name: string): boolean =>
   new RegExp(`^${glob.replaceAll("*", ".*")}$`).test(name);
-
-/** Reports whether a selector selects a namespace with these labels. */
-export function selects(
-  { matchLabels = {}, matchExpressions = [] }: NamespaceSelector,
-  labels: Labels,
-): boolean {
-  const hasLabels = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
-  const meets = ({ key, operator, values = [] }: (typeof matchExpressions)[number]): boolean => {
-    const isListed = values.length === 0 ? key in labels : values.includes(labels[key] ?? "");
-    return isListed === ["In", "Exists"].includes(operator);
-  };
-  return hasLabels && matchExpressions.every(meets);
-}
 
 /**
  * Reports whether an access allows a namespace with these labels to read all sources that a
@@ -33,7 +19,7 @@ export function isAllowed(
   ...entry: readonly string[]
 ): boolean {
   const entries = access.filter(({ namespaceSelector }) => selects(namespaceSelector, labels));
-  const globs = entries.flatMap(({ secrets, files }) => (kind === "VaultFile" ? files : secrets));
+  const globs = entries.flatMap(({ secrets, files }) => (readsFiles(kind) ? files : secrets));
   const named = itemsOf(spec).flatMap(({ absence, source }) =>
     absence === "found" ? [] : [source],
   );

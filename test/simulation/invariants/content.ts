@@ -1,4 +1,5 @@
 import { accountOf, CLUSTER_ACCOUNT, CREATOR, Violation } from "../world.ts";
+import { findOwner } from "../fanned-out.ts";
 import type { Origin } from "../simulated-vaults.ts";
 import { hasMetadata } from "./removals.ts";
 import { type Item, type Output, outputsOf, type Spec } from "./spec-items.ts";
@@ -123,13 +124,7 @@ export function checkVersions(write: TargetWrite): void {
  * and the status is of another vault.
  */
 function isForgotten({ world, namespace, owner, isTampered }: TargetWrite, id: string): boolean {
-  const [kind, name = ""] = owner.split("/");
-  const descriptor = world.server.collections.find(
-    ({ resource }) => resource.kind === kind,
-  )?.resource;
-  const { items = [] } = ((descriptor && world.server.find(descriptor, { namespace, name }))?.[
-    "status"
-  ] ?? {}) as {
+  const { items = [] } = (findOwner(world.server, namespace, owner)?.["status"] ?? {}) as {
     readonly items?: readonly {
       readonly secretKey?: string;
       readonly key?: string;

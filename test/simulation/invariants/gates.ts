@@ -1,7 +1,7 @@
-import { vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { isForCluster } from "../../../src/operator/config.ts";
+import { findOwner } from "../fanned-out.ts";
+import { selects } from "../selectors.ts";
 import { Violation } from "../world.ts";
-import { selects } from "./access.ts";
 import { isOutside, type Item, needsApproval, outputsOf, type Spec } from "./spec-items.ts";
 import { mergedInto, type TargetWrite, versionIn } from "./target-write.ts";
 
@@ -38,9 +38,7 @@ function isLongOutside({ world }: TargetWrite, spec: Spec): boolean {
 
 /** Reports whether the last status of a resource is of its present spec. */
 function isReported({ world, namespace, owner }: TargetWrite): boolean {
-  const [kind, name = ""] = owner.split("/");
-  const descriptor = kind === "VaultFile" ? vaultFileKind : vaultSecretKind;
-  const object = world.server.find(descriptor, { namespace, name });
+  const object = findOwner(world.server, namespace, owner);
   const { observedGeneration } = (object?.["status"] ?? {}) as { observedGeneration?: number };
   return object !== undefined && observedGeneration === object.metadata.generation;
 }

@@ -8,6 +8,7 @@ import {
   SECRETS,
 } from "../../../src/operator/kube/resource.ts";
 import { shardOf } from "../../../src/operator/shards/shard-of.ts";
+import { isFanOutOwner } from "../fanned-out.ts";
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "../world.ts";
 import type { KnownSpecs } from "./spec-history.ts";
@@ -109,9 +110,12 @@ export function shardKeysOf(history: KnownSpecs, { resource, before, after }: Ch
   if (isResource && before && after && showsRestart(before, after)) return [];
   const merges = isResource ? [] : mergingOwners(before, after);
   const whole = isResource ? `${kind}/${name}` : (ownerOf((after ?? before)!) ?? "");
-  return (merges.length > 0 ? merges : [whole])
-    .flatMap((owner) => history.recent(namespace, owner))
-    .map(({ connectionRef }) => keyOfConnection(connectionRef, namespace));
+  return (
+    (merges.length > 0 ? merges : [whole])
+      // A namespace that a resource does not select any more is released by the same shard.
+      .flatMap((owner) => history.recent(isFanOutOwner(owner) ? undefined : namespace, owner))
+      .map(({ connectionRef }) => keyOfConnection(connectionRef, namespace))
+  );
 }
 
 function keyOfConnection({ kind, name }: Spec["connectionRef"], namespace: string): string {

@@ -24,7 +24,10 @@ export function leftBehind(
     const { namespace, name, ownerReferences = [] } = object.metadata;
     const uids = ownerReferences.map(({ uid }) => uid);
     const resource = resources.find(
-      ({ metadata }) => metadata.uid !== undefined && uids.includes(metadata.uid),
+      ({ metadata }) =>
+        metadata.uid !== undefined &&
+        uids.includes(metadata.uid) &&
+        metadata.namespace === namespace,
     );
     // Without its label, no watch shows an object.
     if (!resource || object.metadata.labels?.[MANAGED_BY_LABEL] !== MANAGED_BY) continue;

@@ -1,9 +1,8 @@
 import {
   clusterVaultConnectionKind,
   vaultConnectionKind,
-  vaultFileKind,
-  vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
+import { findRequesting } from "../fanned-out.ts";
 import { vaultAt, Violation, type World } from "../world.ts";
 import type { ConnectionSpec } from "./spec-history.ts";
 import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
@@ -18,12 +17,7 @@ function current(
   namespace: string,
   owner: string,
 ): readonly [Spec, ConnectionSpec] | undefined {
-  const [kind, name = ""] = owner.split("/");
-  const object = server.find(kind === vaultFileKind.kind ? vaultFileKind : vaultSecretKind, {
-    namespace,
-    name,
-  });
-  const spec = object?.["spec"] as Spec | undefined;
+  const spec = findRequesting(server, namespace, owner)?.["spec"] as Spec | undefined;
   const connection =
     spec &&
     (isOfCluster(spec)

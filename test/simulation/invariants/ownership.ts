@@ -14,7 +14,8 @@ import {
 } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { isCustom } from "../../lab/simulated/api-server/resource-rules.ts";
-import { NAMESPACES, SYSTEM_NAMESPACE, Violation } from "../world.ts";
+import { isFanOutOwner } from "../fanned-out.ts";
+import { LATE_NAMESPACE, NAMESPACES, SYSTEM_NAMESPACE, Violation } from "../world.ts";
 import { otherController } from "../topology-commands.ts";
 import { targetOf } from "./spec-items.ts";
 import { contentOf, ownerOf, type TargetWrite } from "./target-write.ts";
@@ -38,11 +39,13 @@ export function checkPlace({ resource, before, after, user }: Change, name: stri
       return before && after ? changedByOther(before, after) : "created or deleted a resource";
     const isTargetKind = resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind;
     if (!isTargetKind) return "which is never a target";
+    // A resource of the cluster may select every namespace.
+    if (isFanOutOwner(ownerOf((after ?? before)!) ?? "")) return undefined;
     if (isOwnNamespace)
       return before === undefined && metadata.name === "vaultsync-content-key"
         ? undefined
         : "which it only reads";
-    return NAMESPACES.some((namespace) => namespace === metadata.namespace)
+    return [...NAMESPACES, LATE_NAMESPACE].some((namespace) => namespace === metadata.namespace)
       ? undefined
       : "in another namespace";
   })();

@@ -1,5 +1,6 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from "../../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { findRequesting } from "../fanned-out.ts";
 import type { Origin } from "../simulated-vaults.ts";
 import { vaultAt, Violation, type World } from "../world.ts";
 import type { ConnectionSpec } from "./spec-history.ts";
@@ -9,6 +10,7 @@ import {
   itemsOf,
   type Output,
   outputsOf,
+  readsFiles,
   type Spec,
   targetOf,
 } from "./spec-items.ts";
@@ -59,10 +61,7 @@ function checkKeys(
   const { world, history, name, namespace, after, owner, is, keysAt } = write;
   const gone: string[] = [];
   const [kind = "", resourceName = ""] = owner.split("/");
-  const descriptor = world.server.collections.find(
-    ({ resource }) => resource.kind === kind,
-  )?.resource;
-  const object = descriptor && world.server.find(descriptor, { namespace, name: resourceName });
+  const object = findRequesting(world.server, namespace, owner);
   // The operator may not know yet that a resource was deleted.
   const recent = history.recent(namespace, owner);
   const spec = (object?.["spec"] as Spec | undefined) ?? recent.at(-1);
@@ -188,10 +187,9 @@ function isCertainlyMissing(
   forMs: number,
 ): boolean {
   const vault = vaultAt(url);
-  const isListed =
-    kind === "VaultFile"
-      ? vaults.files(vault, email).some(({ filename }) => filename === source)
-      : vaults.list(vault, email).some(({ key_name }) => key_name === source);
+  const isListed = readsFiles(kind)
+    ? vaults.files(vault, email).some(({ filename }) => filename === source)
+    : vaults.list(vault, email).some(({ key_name }) => key_name === source);
   const unchangedMs = clock.monotonic() - vaults.changedAt(vault, source);
   return scope === undefined && !isListed && unchangedMs > forMs;
 }
@@ -270,18 +268,17 @@ function isMissing(
   const { vaults, clock } = world;
   const { owner: from, metadata = {} } = item;
   const vault = vaultAt(url);
-  const isListed =
-    kind === "VaultFile"
-      ? vaults.files(vault, email).some(({ filename }) => filename === item.source)
-      : vaults
-          .list(vault, email)
-          .some(
-            (entry) =>
-              entry.key_name === item.source &&
-              (from ?? entry.owner) === entry.owner &&
-              (isTrustedOwner(connection, item, entry.owner) || had.some(isOf(vault, entry))) &&
-              hasMetadata(entry, metadata),
-          );
+  const isListed = readsFiles(kind)
+    ? vaults.files(vault, email).some(({ filename }) => filename === item.source)
+    : vaults
+        .list(vault, email)
+        .some(
+          (entry) =>
+            entry.key_name === item.source &&
+            (from ?? entry.owner) === entry.owner &&
+            (isTrustedOwner(connection, item, entry.owner) || had.some(isOf(vault, entry))) &&
+            hasMetadata(entry, metadata),
+        );
   // Until then it may have been missing, and the last list does not show that it is back.
   const listedAgoMs = Math.max(UNSEEN_MS, 1.2 * intervalOf(connection));
   return !isListed || clock.monotonic() - vaults.changedAt(vault, item.source) < listedAgoMs;

@@ -7,6 +7,7 @@ import {
 } from "../../../src/operator/restart/restart-state.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
+import { isServed } from "../reach.ts";
 import { Violation, type World } from "../world.ts";
 import type { KnownSpecs } from "./spec-history.ts";
 import { areClosed } from "./spec-items.ts";
@@ -113,7 +114,7 @@ export function outdatedWorkload(world: World): string | undefined {
   const { server } = world;
   for (const resource of world.resources) {
     const { namespace = "" } = resource.metadata;
-    if (!world.rights.isServed(namespace)) continue;
+    if (!isServed(world, resource)) continue;
     const workloads = Object.values(workloadDescriptor).flatMap((kind) => server.all(kind));
     for (const workload of workloads.filter(({ metadata }) => metadata.namespace === namespace)) {
       const problem = isRestartedFor(world, workload, resource) && outdated(workload, resource);

@@ -6,17 +6,10 @@ import {
 } from "../../../src/operator/api/names.ts";
 import { type KubeObject, NAMESPACES } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
+import { isFanOut, isFanOutOwner } from "../fanned-out.ts";
+import { type Labels, type NamespaceSelector, selectsNamespace } from "../selectors.ts";
 import type { World } from "../world.ts";
 import { type Spec, specOf } from "./spec-items.ts";
-
-export interface NamespaceSelector {
-  readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly {
-    readonly key: string;
-    readonly operator: string;
-    readonly values?: readonly string[];
-  }[];
-}
 
 /** The spec of a connection, as far as the invariants concern it. */
 export interface ConnectionSpec {
@@ -34,7 +27,7 @@ export interface ConnectionSpec {
   }[];
 }
 
-/** A VaultSecret or VaultFile, and the specs that a replica may still follow. */
+/** A resource in a namespace, and the specs that a replica may still follow. */
 interface KnownResource {
   readonly namespace: string;
   readonly kind: string;
@@ -56,7 +49,8 @@ export interface KnownSpecs {
   isSettled(namespace: string | undefined): boolean;
   /**
    * Returns the specs that the replica may still follow: the current spec, and specs that were
-   * changed a short time ago.
+   * changed a short time ago; of a resource for several namespaces those that select the namespace,
+   * or did so a short time ago. Without a namespace: all of these.
    */
   recent(namespace: string | undefined, owner: string): readonly Spec[];
   /** Returns the same of the connection that a spec refers to. */
@@ -151,37 +145,55 @@ export class SpecHistory {
     const known = seenAt - LAG_MS;
     const recent = (namespace: string | undefined, owner: string): object[] => {
       const until = known - world.watchDelayMs(namespace, seenAt);
-      return this.#of(namespace, owner).flatMap(({ spec, endedAt }) =>
-        endedAt >= until ? [spec] : [],
-      );
+      return this.#specsSince(namespace, owner, until);
     };
     return {
       isSettled: (namespace) =>
         this.#lastChange(namespace) < known - world.watchDelayMs(namespace, seenAt),
       recent: (namespace, owner) => recent(namespace, owner) as Spec[],
-      since: (namespace, owner, at) =>
-        this.#of(namespace, owner).flatMap(({ spec, endedAt }) =>
-          endedAt >= at - LAG_MS ? [spec as Spec] : [],
-        ),
+      since: (namespace, owner, at) => this.#specsSince(namespace, owner, at - LAG_MS) as Spec[],
       recentConnections: (namespace, spec) =>
         recent(...connectionOf(namespace, spec)) as ConnectionSpec[],
       presentSince: (namespace, owner, spec) =>
         Math.max(
-          ...[this.#of(namespace, owner), this.#of(...connectionOf(namespace, spec))].map(
-            (periods) => periods.at(-1)?.startedAt ?? 0,
-          ),
+          ...[
+            this.#of(...placeOf(namespace, owner)),
+            this.#of(...connectionOf(namespace, spec)),
+            isFanOutOwner(owner) ? this.#of(namespace, "labels") : [],
+          ].map((periods) => periods.at(-1)?.startedAt ?? 0),
         ),
-      recentLabels: (namespace) =>
-        recent(namespace, "labels") as Readonly<Record<string, string>>[],
+      recentLabels: (namespace) => recent(namespace, "labels") as Labels[],
       resources: () =>
         [...this.#specs.keys()].flatMap((id) => {
           const [namespace = "", owner = ""] = id.split(" ");
           const [kind = ""] = owner.split("/");
-          return kind === "VaultSecret" || kind === "VaultFile"
-            ? [{ namespace, kind, specs: recent(namespace, owner) as Spec[] }]
+          const namespaces = isFanOut(kind) ? this.#namespaces() : [namespace];
+          return isFanOut(kind) || kind === "VaultSecret" || kind === "VaultFile"
+            ? namespaces.map((one) => ({
+                namespace: one,
+                kind,
+                specs: recent(one, owner) as Spec[],
+              }))
             : [];
         }),
     };
+  }
+
+  /** Returns the specs that a resource has had since a time, in monotonic milliseconds. */
+  #specsSince(namespace: string | undefined, owner: string, at: number): object[] {
+    const periods = this.#of(...placeOf(namespace, owner));
+    const specs = periods.flatMap(({ spec, endedAt }) => (endedAt >= at ? [spec] : []));
+    if (namespace === undefined || !isFanOutOwner(owner)) return specs;
+    const labels = this.#specsSince(namespace, "labels", at) as Labels[];
+    return specs.filter((spec) => labels.some((one) => selectsNamespace(spec, namespace, one)));
+  }
+
+  /** Returns the names of all namespaces that there have been. */
+  #namespaces(): string[] {
+    return [...this.#specs.keys()].flatMap((id) => {
+      const [namespace = "", owner = ""] = id.split(" ");
+      return owner === "labels" ? [namespace] : [];
+    });
   }
 
   #of(namespace: string | undefined, owner: string): Period[] {
@@ -191,6 +203,12 @@ export class SpecHistory {
     return specs;
   }
 }
+
+/** Returns under which namespace the specs of an owner are: none for one of the cluster. */
+const placeOf = (
+  namespace: string | undefined,
+  owner: string,
+): readonly [string | undefined, string] => [isFanOutOwner(owner) ? undefined : namespace, owner];
 
 /** Returns the namespace of the connection that a spec refers to, and its `<kind>/<name>`. */
 const connectionOf = (

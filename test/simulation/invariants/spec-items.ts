@@ -13,7 +13,7 @@ interface Reference {
   readonly version?: number | "latest" | "previous";
 }
 
-/** The spec of a VaultSecret or VaultFile, as far as the invariants concern it. */
+/** The spec of a resource with a target, as far as the invariants concern it. */
 export interface Spec {
   /** With a kind, a ClusterVaultConnection. */
   readonly connectionRef: { readonly kind?: string; readonly name: string };
@@ -297,6 +297,9 @@ export function outputsOf(spec: Spec): Output[] {
 export const isDerived = ({ target, dataFrom = [] }: Spec): boolean =>
   target?.template !== undefined || dataFrom.some(({ extract }) => extract !== undefined);
 
+/** Reports whether a kind of resources reads files of a vault. */
+export const readsFiles = (kind: string): boolean => kind.endsWith("VaultFile");
+
 /** Reports whether a resource reads through a ClusterVaultConnection. */
 export const isOfCluster = ({ connectionRef: { kind } }: Pick<Spec, "connectionRef">): boolean =>
   kind === "ClusterVaultConnection";
@@ -307,5 +310,5 @@ export function targetOf(
   name: string,
   { target = {} }: Spec,
 ): { readonly kind: string; readonly name: string } {
-  return { kind: kind === "VaultFile" ? (target.kind ?? "") : "Secret", name: target.name ?? name };
+  return { kind: readsFiles(kind) ? (target.kind ?? "") : "Secret", name: target.name ?? name };
 }

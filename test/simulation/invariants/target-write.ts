@@ -136,7 +136,7 @@ export function mergingOwners(
   if (changed !== undefined) return [changed];
   // Another controller may own an object that keys are merged into.
   const isTarget = [before, after].some((object) =>
-    /^Vault(?:Secret|File)\//u.test(ownerOf(object) ?? ""),
+    /^(?:Cluster)?Vault(?:Secret|File)\//u.test(ownerOf(object) ?? ""),
   );
   if (isTarget) return [];
   const taker = takerOf(before, after);
