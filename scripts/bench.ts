@@ -45,6 +45,10 @@ const menu: Menu = {
     description: "requests, memory and times of the operator in its scenarios",
     node: ["scripts/bench/operator.ts"],
   },
+  "fan-out": {
+    description: "one secret as a Secret in many namespaces, by one resource",
+    node: ["scripts/bench/fan-out.ts"],
+  },
   regression: {
     description: "the operator next to an earlier revision; fails if a figure became worse",
     node: ["scripts/bench/regression.ts"],

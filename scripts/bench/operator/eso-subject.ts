@@ -9,6 +9,8 @@ import { INTERVAL_SECONDS, type RunningSubject, type Subject, type Work } from "
 
 const apiVersion = "external-secrets.io/v1";
 const SERVICE_ACCOUNT = { serviceAccount: "external-secrets", namespace: "default" };
+/** The user as whom it sends requests to the API server. */
+export const ESO_USER = `system:serviceaccount:${SERVICE_ACCOUNT.namespace}:${SERVICE_ACCOUNT.serviceAccount}`;
 
 /** The settings that its documentation and issues advise for many resources. */
 const TUNED = [
@@ -29,17 +31,18 @@ export interface EsoFiles {
 export function externalSecrets(mode: "defaults" | "tuned", files: EsoFiles): Subject {
   return {
     label: `ESO ${mode}`,
-    user: `system:serviceaccount:${SERVICE_ACCOUNT.namespace}:${SERVICE_ACCOUNT.serviceAccount}`,
+    user: ESO_USER,
     kind: "ExternalSecret",
     plural: "externalsecrets",
-    prepare: (stage) => prepare(stage, files.crds),
+    prepare: (stage) => installEso(stage, files.crds),
     create,
     start: (stage, namespace) =>
       start(stage, namespace, files.program, mode === "tuned" ? TUNED : []),
   };
 }
 
-async function prepare(stage: Stage, crds: string): Promise<void> {
+/** Installs its definitions, and its ServiceAccount. */
+export async function installEso(stage: Stage, crds: string): Promise<void> {
   const { serviceAccount, namespace } = SERVICE_ACCOUNT;
   const steps = [
     ["apply", "--server-side", "--force-conflicts", "-f", crds],

@@ -100,7 +100,8 @@ export class Stage implements AsyncDisposable {
   readonly kube: KubeWriter;
   readonly progress: Progress;
   readonly #place: StoreLocation;
-  readonly #password: string;
+  /** Password of every account. */
+  readonly password: string;
   readonly #running: AsyncDisposableStack;
 
   private constructor(parts: {
@@ -115,7 +116,7 @@ export class Stage implements AsyncDisposable {
     this.vault = parts.vault;
     this.progress = parts.progress;
     this.#place = parts.place;
-    this.#password = parts.password;
+    this.password = parts.password;
     this.#running = parts.running;
     this.kube = parts.running.use(new KubeWriter(parts.plane.access));
   }
@@ -141,14 +142,14 @@ export class Stage implements AsyncDisposable {
   async client(email: string): Promise<VaultClient> {
     const { url } = this.vault;
     return this.#running.use(
-      await VaultClient.connect(url, email, this.#password, { keepAlive: true }),
+      await VaultClient.connect(url, email, this.password, { keepAlive: true }),
     );
   }
 
   /** Creates connections in a namespace, all with the same password. */
   async connections(namespace: string, specs: ReadonlyMap<string, ConnectionSpec>): Promise<void> {
     const objects = [...specs].map(([name, spec]) =>
-      vaultConnection(name, { url: this.vault.url, ...spec, password: this.#password }),
+      vaultConnection(name, { url: this.vault.url, ...spec, password: this.password }),
     );
     for (const kind of [0, 1] as const)
       await this.kube.create(
