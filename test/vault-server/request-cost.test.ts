@@ -23,16 +23,15 @@ function countedStatements(): Disposable & {
     vi.spyOn(StatementSync.prototype, name),
   );
   const exec = vi.spyOn(DatabaseSync.prototype, "exec");
+  // The store looks for changes of other processes in real time, whatever the requests.
+  const sent = (): string[] =>
+    methods
+      .flatMap(({ mock }) => mock.contexts)
+      .flatMap((each) => (each instanceof StatementSync ? each.sourceSQL.trim() : []))
+      .filter((sql) => sql !== "PRAGMA data_version");
   return {
-    counts: () => ({
-      statements: methods.reduce((sum, { mock }) => sum + mock.calls.length, 0),
-      executed: exec.mock.calls.length,
-    }),
-    of: (start) =>
-      methods
-        .flatMap(({ mock }) => mock.contexts)
-        .filter((each) => each instanceof StatementSync && each.sourceSQL.trim().startsWith(start))
-        .length,
+    counts: () => ({ statements: sent().length, executed: exec.mock.calls.length }),
+    of: (start) => sent().filter((sql) => sql.startsWith(start)).length,
     swept: async () => {
       await expect.poll(() => exec.mock.calls.flat().join()).toContain("wal_checkpoint");
       for (const method of [...methods, exec]) method.mockClear();
