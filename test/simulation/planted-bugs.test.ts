@@ -41,7 +41,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "a hold that ignores the version which it names": 42,
   "a hold of everything that follows the vault": 50,
   "values of any content": 7,
-  "a restart outside of its windows": 29,
+  "a restart outside of its windows": 13,
   "a proof without the pods that terminate": 79,
   "a push of bytes that the vault has": 0,
   "two VaultPushes to one entry": 1,
