@@ -191,6 +191,7 @@ test("under older CRDs everything is synced, and a status that they cannot store
   const { message } = await crdFields();
   expect(message).toMatch(/vaultconnections\.vaultsync\.dev lacks [^;]*status\.staleSince/u);
   expect(message).toMatch(/vaultfiles\.vaultsync\.dev lacks [^;]*spec\.filesFrom/u);
+  expect(message).toContain("clustervaultsecrets.vaultsync.dev is not installed");
 });
 
 test("after the CRDs of this release are applied, the next operator knows their fields", async () => {

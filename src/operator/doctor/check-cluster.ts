@@ -2,8 +2,6 @@ import type { Clock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/is-object.ts";
 import {
   clusterVaultConnectionKind,
-  clusterVaultFileKind,
-  clusterVaultSecretKind,
   vaultConnectionKind,
   vaultFileKind,
   vaultPushKind,
@@ -27,14 +25,13 @@ export interface OperatorPlace {
   readonly clock: Clock;
 }
 
+/** The kinds that an operator needs to start. The fields of the CRDs tell which others are missing. */
 const KINDS = [
   vaultConnectionKind,
   vaultSecretKind,
   vaultFileKind,
   vaultPushKind,
   clusterVaultConnectionKind,
-  clusterVaultSecretKind,
-  clusterVaultFileKind,
 ];
 /** Time without a renewal after which a Lease has expired for certain, in milliseconds. */
 const EXPIRED_MS = 30_000;

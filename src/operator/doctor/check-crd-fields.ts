@@ -58,6 +58,10 @@ export async function checkCrdFields(api: KubeApi, signal: AbortSignal): Promise
       const fields = missingFields(expected, installed);
       if (fields.length > 0) missing.push(`${name} lacks ${firstOf(fields)}`);
     } catch (error) {
+      if (isKubeError(error, "NotFound")) {
+        missing.push(`${name} is not installed`);
+        continue;
+      }
       if (!isKubeError(error, "Forbidden")) throw error;
       return skipped(CHECK, "no permission to get CustomResourceDefinitions");
     }
