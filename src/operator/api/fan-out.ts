@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { objectName } from "./fields.ts";
-import { namespaceSelector } from "./namespace-selector.ts";
+import { isSelected, type Labels, namespaceSelector } from "./namespace-selector.ts";
 import { withRule } from "./validation.ts";
 import { fileStatus, secretStatus } from "./status.ts";
 
@@ -50,8 +50,26 @@ export function selectsNamespaces<
 }
 
 /** The part of a spec that selects namespaces. */
-export const namespaceSelection = selectsNamespaces(z.object(selection));
+const namespaceSelection = selectsNamespaces(z.object(selection));
 export type NamespaceSelection = z.output<typeof namespaceSelection>;
+
+/** Returns what a spec selects; `undefined` if it does not say so validly. */
+export const selectionOf = (spec: unknown): NamespaceSelection | undefined =>
+  namespaceSelection.safeParse(spec).data;
+
+/**
+ * Reports whether a selection selects a namespace; `unknown` if that depends on its labels, and
+ * these are not known.
+ */
+export function selects(
+  selected: NamespaceSelection,
+  namespace: string,
+  labels: Labels | undefined,
+): boolean | "unknown" {
+  if (selected.namespaces?.includes(namespace) === true) return true;
+  if (selected.namespaceSelector === undefined) return false;
+  return labels === undefined ? "unknown" : isSelected(selected.namespaceSelector, labels);
+}
 
 /** Maximum number of namespaces listed in a status as not ready. */
 export const MAX_STATUS_FAILURES = 20;

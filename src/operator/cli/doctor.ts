@@ -8,7 +8,7 @@ import { type NamedReferences, referencesOf } from "../doctor/references-of.ts";
 import { entriesOf } from "../sync/sync-key.ts";
 import { type Cluster, listAll, listClusterConnections, withCluster } from "./cluster.ts";
 import { listFannedOutInto } from "./list-fanned-out.ts";
-import { selectionOf } from "./selected-namespaces.ts";
+import { selectionOf } from "../api/fan-out.ts";
 import { formatObject } from "../../command-line/format-object.ts";
 import type { FormatFlags } from "../../command-line/options.ts";
 import { printable } from "../../lib/printable.ts";

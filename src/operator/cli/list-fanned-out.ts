@@ -3,7 +3,7 @@ import type { Labels } from "../api/namespace-selector.ts";
 import { isKubeError, type KubeError } from "../kube/kube-error.ts";
 import { ALL_NAMESPACES, type KubeObject, NAMESPACES } from "../kube/resource.ts";
 import { type Cluster, listAll } from "./cluster.ts";
-import { selectionOf, selects } from "./selected-namespaces.ts";
+import { selectionOf, selects } from "../api/fan-out.ts";
 
 /** The kinds of resources with targets in several namespaces. */
 const fanOutKinds: readonly Kind[] = [clusterVaultSecretKind, clusterVaultFileKind];

@@ -6,7 +6,7 @@ import { freezeOf, type NamespaceFacts } from "../../connection/namespace-facts.
 import type { KubeObject } from "../../kube/resource.ts";
 import { vaultId } from "../../sync/target.ts";
 import { withClusterUntilStopped } from "../cluster.ts";
-import { selectionOf, selects } from "../selected-namespaces.ts";
+import { selectionOf, selects } from "../../api/fan-out.ts";
 import { showsTargetIn } from "../shown-namespaces.ts";
 import type { ClusterFlags } from "../options.ts";
 import { parsedResource } from "../read-resource.ts";

@@ -1,6 +1,6 @@
 import { isSelected, type Labels } from "../../api/namespace-selector.ts";
 import { fansOut } from "../../sync/sync-key.ts";
-import { selectionOf } from "../selected-namespaces.ts";
+import { selectionOf } from "../../api/fan-out.ts";
 import type { Problem } from "../manifests/manifest.ts";
 import { type KnownNamespaces, NAME_LABEL } from "./check-resources.ts";
 import type { Plan, PlannedResource } from "./planned-resource.ts";

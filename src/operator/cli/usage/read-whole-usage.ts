@@ -3,7 +3,7 @@ import { isKubeError } from "../../kube/kube-error.ts";
 import { ALL_NAMESPACES, NAMESPACES } from "../../kube/resource.ts";
 import type { Cluster } from "../cluster.ts";
 import { labelsOf, listFannedOut } from "../list-fanned-out.ts";
-import { selectionOf, selects } from "../selected-namespaces.ts";
+import { selectionOf, selects } from "../../api/fan-out.ts";
 import { showsTargetIn } from "../shown-namespaces.ts";
 import { readUsage, type Usage, type UsingResource, usingResource } from "./read-usage.ts";
 

@@ -27,11 +27,7 @@ import type { FannedOut } from "./fanned-out.ts";
 import { isKnown, nextFanOutStatus, type Part, readFanOutStatus } from "./fan-out-status.ts";
 
 /** The kinds of resources with targets in several namespaces. */
-const descriptors = {
-  ClusterVaultSecret: clusterVaultSecretKind,
-  ClusterVaultFile: clusterVaultFileKind,
-} as const;
-type FanOutKind = keyof typeof descriptors;
+type FanOutKind = "ClusterVaultSecret" | "ClusterVaultFile";
 const KINDS: readonly FanOutKind[] = ["ClusterVaultSecret", "ClusterVaultFile"];
 
 type Objects = Pick<FannedOut, "resources" | "of" | "absent" | "isTerminating" | "onChange">;

@@ -126,14 +126,6 @@ function sharedCondition(parts: readonly Part[], type: ConditionType): Condition
   return [];
 }
 
-/** Returns the condition Reconciling of the first namespace that has it. */
-function reconcilingOf(
-  parts: readonly Part[],
-): Pick<ReadyCondition, "reason" | "message"> | undefined {
-  const [found] = sharedCondition(parts, "Reconciling");
-  return found && { reason: found.reason, message: found.message };
-}
-
 /**
  * Returns what the status shows of all namespaces: the target that all have, and the items of one in
  * sync. A later process begins with them: they say which deadlines were listed.
@@ -179,7 +171,7 @@ export function nextFanOutStatus(before: FanOutStatus, input: Input): object {
   const ready = readyCondition(input, failures);
   const { conditions, observedGeneration } = attemptStatus(before, {
     readyCondition: ready,
-    reconciling: reconcilingOf(parts),
+    reconciling: sharedCondition(parts, "Reconciling")[0],
     items: SHARED.flatMap((type) => sharedCondition(parts, type)),
     consequence: "",
     generation: resource.generation,

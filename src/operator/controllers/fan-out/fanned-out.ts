@@ -1,8 +1,7 @@
 import { isObject } from "../../../lib/is-object.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { readStatus } from "../../sync/stored-status.ts";
-import { namespaceSelection, type NamespaceSelection } from "../../api/fan-out.ts";
-import { isSelected } from "../../api/namespace-selector.ts";
+import { type NamespaceSelection, selectionOf, selects } from "../../api/fan-out.ts";
 import type { NamespaceFacts } from "../../connection/namespace-facts.ts";
 import type { Watched } from "../../kube/cache/filtered-view.ts";
 import { ObjectStore, type StoreChange } from "../../kube/cache/object-store.ts";
@@ -149,18 +148,12 @@ export class FannedOut implements Watched<KubeObject>, Disposable {
     { labels }: NamespaceFacts,
   ): boolean | undefined {
     const selection = this.#selectionOf(resource);
-    if (selection === undefined) return undefined;
-    const { namespaces, namespaceSelector } = selection;
-    return (
-      namespaces?.includes(namespace) === true ||
-      (namespaceSelector !== undefined && isSelected(namespaceSelector, labels))
-    );
+    return selection && selects(selection, namespace, labels) === true;
   }
 
   /** Returns what a spec selects; `undefined` if it does not say so validly. */
   #selectionOf(resource: KubeObject): NamespaceSelection | undefined {
-    if (!this.#selections.has(resource))
-      this.#selections.set(resource, namespaceSelection.safeParse(resource.spec).data);
+    if (!this.#selections.has(resource)) this.#selections.set(resource, selectionOf(resource.spec));
     return this.#selections.get(resource);
   }
 
@@ -186,8 +179,8 @@ export class FannedOut implements Watched<KubeObject>, Disposable {
   #update(resource: KubeObject, namespace: string, facts: NamespaceFacts): void {
     const { name } = resource.metadata;
     const before = this.store.get(keyOf({ namespace, name }));
-    const selects = this.#selects(resource, namespace, facts) ?? before !== undefined;
-    if (!selects) return this.#delete(namespace, name);
+    const isSelected = this.#selects(resource, namespace, facts) ?? before !== undefined;
+    if (!isSelected) return this.#delete(namespace, name);
     if (before !== undefined && isSame(before, resource)) return;
     const isOther = before?.metadata.uid !== resource.metadata.uid;
     const status = isOther ? sharedStatus(resource) : before?.["status"];
