@@ -56,9 +56,9 @@ export const fanOutBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I5", "I28", "I29", "I30"],
     changes: [
       {
-        file: "controllers/fan-out/fanned-out.ts",
-        from: "(namespaceSelector !== undefined && isSelected(namespaceSelector, labels))",
-        to: "(namespaces === undefined && namespaceSelector !== undefined && isSelected(namespaceSelector, labels))",
+        file: "api/fan-out.ts",
+        from: "if (selected.namespaceSelector === undefined) return false;",
+        to: "if (selected.namespaces !== undefined || selected.namespaceSelector === undefined) return false;",
       },
     ],
   },
