@@ -11,6 +11,7 @@ import { hasShape } from "../../sync/secret-shape.ts";
 import type { KeyState } from "../../sync/review-content.ts";
 import type { Report } from "../../sync/report.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
+import { hadTarget } from "../../sync/sync-status.ts";
 import {
   type SyncedKey,
   type TargetMetadata,
@@ -68,11 +69,11 @@ export class TargetWriter {
    */
   async read(
     { action }: Plan,
-    { resource, state, signal }: Observed,
+    { resource, before, state, signal }: Observed,
   ): Promise<CurrentTarget | { readonly now: TargetMetadata | undefined }> {
     const { api, targets } = this.#options;
     if (state.state !== "owned" || action === "keep" || action === "delete") return NO_TARGET;
-    const verified = this.#verified(action, resource, state);
+    const verified = this.#verified(action, { resource, before, state });
     if (verified !== undefined) return verified;
     const { kind, name } = resource.target;
     const ref = { namespace: resource.namespace, name };
@@ -87,11 +88,13 @@ export class TargetWriter {
     return this.#read(resource, state, object);
   }
 
-  /** Returns the content that was verified before, if the plan needs no bytes of it. */
+  /**
+   * Returns the content that was verified before, if the plan needs no bytes of it, and the status no
+   * digest of them: a process that trusted an earlier status has not read them.
+   */
   #verified(
     action: Plan["action"],
-    resource: SyncResource,
-    state: OwnedTarget,
+    { resource, before, state }: Pick<Observed, "resource" | "before"> & { state: OwnedTarget },
   ): CurrentTarget | undefined {
     const { targets } = this.#options;
     const keys = targets.verifiedKeys(resource);
@@ -101,7 +104,9 @@ export class TargetWriter {
       keys !== undefined &&
       !isMerged(resource) &&
       !hasShape(resource);
-    const isKnown = (action === "verify" || isPatched) && targets.isVerified(resource, state);
+    const isShown = keys !== undefined || hadTarget(before);
+    const isKnown =
+      isShown && (action === "verify" || isPatched) && targets.isVerified(resource, state);
     return isKnown ? { ...NO_TARGET, keys: keys ?? NO_TARGET.keys, trusted: true } : undefined;
   }
 
