@@ -10,6 +10,7 @@ import {
   readyConditionOf,
   unproven,
   withoutRest,
+  withoutSources,
 } from "./ready-condition.ts";
 
 /** Maximum size of a Secret or ConfigMap, in bytes of its values. */
@@ -262,7 +263,7 @@ function obstacle(
     : undefined;
 }
 
-/** Returns the condition of a target whose type requires keys that it would not have. */
+/** Returns the condition of a target that would have no key, or not those that its type requires. */
 function explainMissing(
   resource: SyncResource,
   resolutions: readonly Resolution[],
@@ -270,7 +271,8 @@ function explainMissing(
   absent: string | undefined,
 ): ReadyCondition {
   const problems = readyConditionOf(resolutions, absent);
-  if (missing.length === 0) return problems;
+  if (missing.length === 0)
+    return problems.ready && absent !== undefined ? withoutSources(absent) : problems;
   const why = requiresKeys(resource, missing);
   if (problems.ready)
     return notReady("SourceMissing", `${why}, whose sources are absent; ${keptText(absent)}`);

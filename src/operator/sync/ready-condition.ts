@@ -72,6 +72,13 @@ function leftover(
 export const withoutRest = ({ reason, message }: ReadyCondition, why: string): ReadyCondition =>
   notReady(reason, `${message}; no target can be made of the rest: ${why}`);
 
+/** Returns the condition of a target that does not exist, because no optional source does. */
+export const withoutSources = (absent: string): ReadyCondition => ({
+  ready: true,
+  reason: "Synced",
+  message: `${absent} does not exist, as intended: all its sources are optional, and the vault lists none`,
+});
+
 /**
  * Returns the condition of content that was made of some of the sources only: what lacks keys may
  * be missing. `known` is the condition of the sources.

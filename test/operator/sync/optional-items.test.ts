@@ -132,6 +132,9 @@ test("a target of optional secrets is deleted with the last of them, and created
   lists(scene, []);
   await scene.settle(300_000);
   expect(scene.outcome()).toBe("absent, Synced");
+  expect(scene.condition("Ready")?.message).toBe(
+    "the Secret db does not exist, as intended: all its sources are optional, and the vault lists none",
+  );
   lists(scene, ["extra"]);
   await scene.settle();
   expect(scene.outcome()).toBe("extra=vault extra@1, Synced");
