@@ -34,7 +34,7 @@ const REWRITES = {
 type Rewrite = readonly object[] | undefined;
 
 /** Draws the parts of one sequence in a namespace and a vault. */
-class Scene {
+export class Scene {
   readonly random: Random;
   readonly namespace: (typeof NAMESPACES)[number];
   readonly vault: (typeof VAULTS)[number];

@@ -328,9 +328,10 @@ interface Put {
   readonly spec: object;
 }
 
-function put({ server }: World, { kind, namespace, name, spec }: Put): void {
+function put({ server, onEdit }: World, { kind, namespace, name, spec }: Put): void {
   const resource = kinds[kind]!;
   const before = server.find(resource, { namespace, name });
+  if (before) onEdit(before, spec);
   const object: KubeObject = {
     apiVersion: "vaultsync.dev/v1alpha1",
     kind,

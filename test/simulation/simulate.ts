@@ -3,6 +3,7 @@ import { withBrokenConnections } from "./broken-connections.ts";
 import { type Command, perform } from "./commands.ts";
 import { withCoincidingChanges } from "./coinciding-changes.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
+import { withHeldEdits } from "./held-edits.ts";
 import { withIdentities } from "./identities.ts";
 import { hasFanOut, withFanOut } from "./random-fan-out.ts";
 import { randomCommands } from "./random-commands.ts";
@@ -120,7 +121,7 @@ export function commandsOf(seed: number, steps: number): Command[] {
       : commands;
   const wide = isWide ? withFanOut(connected, seed) : connected;
   const rare = withRareSequences(withTopology(wide, seed), seed);
-  const varied = withCoincidingChanges(rare, seed);
+  const varied = withHeldEdits(withCoincidingChanges(rare, seed), seed);
   const broken = withBrokenConnections(varied, seed);
   const wiped = withWipedStatuses(withIdentities(broken, seed), seed);
   return withReportedUses(wiped, seed);

@@ -112,6 +112,8 @@ export class World {
   onVanish: (vanished: Vanished) => void = () => undefined;
   /** Called when another party removes statuses of a namespace. */
   onWipe: (namespace: string) => void = () => undefined;
+  /** Called before a user gives an existing resource another spec. */
+  onEdit: (resource: KubeObject, spec: object) => void = () => undefined;
   readonly confirmations = new Confirmations();
   /** Called when a user confirms removals. */
   onConfirm: () => void = () => undefined;

@@ -10,6 +10,7 @@ import type { Origin, Vanished } from "../simulated-vaults.ts";
 import { urlOf, Violation, type World } from "../world.ts";
 import type { ConnectionSpec } from "./spec-history.ts";
 import { isOfCluster, itemsOf, type Spec } from "./spec-items.ts";
+import { heldRemovals } from "./confirmations.ts";
 import { contentOf, mergedInto, type TargetWrite } from "./target-write.ts";
 
 /** Names or targets that may disappear together: this share, or fewer than this number. */
@@ -81,6 +82,7 @@ export class BlastLimit {
     this.#world = world;
     world.onVanish = (command) => this.#vanish(command);
     world.onWipe = (namespace) => this.#wipe(namespace);
+    world.onEdit = (resource, spec) => this.#edit(resource, spec as Spec);
     world.onConfirm = () => void (this.#losses = []);
   }
 
@@ -96,6 +98,19 @@ export class BlastLimit {
     );
     const isKnown = ({ name, target }: Loss["lost"][number]): boolean =>
       !target.includes(` ${namespace}/`) || requested.has(`${target} ${name}`);
+    this.#losses = this.#losses.map((loss) => ({ ...loss, lost: loss.lost.filter(isKnown) }));
+  }
+
+  /**
+   * What a user gives up before the operator holds anything is not among the names that it misses.
+   */
+  #edit(resource: KubeObject, spec: Spec): void {
+    const { namespace } = resource.metadata;
+    if (!("connectionRef" in spec)) return;
+    if (heldRemovals(connectionOf(this.#world, namespace, resource["spec"] as Spec))) return;
+    const requested = new Set(itemsOf(spec).map(({ source }) => source));
+    const isKnown = ({ name, target }: Loss["lost"][number]): boolean =>
+      target !== targetOf(resource) || requested.has(name);
     this.#losses = this.#losses.map((loss) => ({ ...loss, lost: loss.lost.filter(isKnown) }));
   }
 
