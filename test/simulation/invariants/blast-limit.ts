@@ -102,7 +102,7 @@ export class BlastLimit {
   }
 
   /**
-   * What a user gives up before the operator holds anything is not among the names that it misses.
+   * Takes in an edit. The operator does not miss a name that a user gave up before it held any.
    */
   #edit(resource: KubeObject, spec: Spec): void {
     const { namespace } = resource.metadata;
