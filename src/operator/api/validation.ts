@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { firstOf } from "../lib/first-of.ts";
 
 /**
  * Attaches one validation rule twice: as CEL for the API server, and as a check for the reconciler,
@@ -26,13 +27,11 @@ export function withRule<T extends z.ZodType>(
  * must be …`. Never includes the rejected value.
  */
 export function explainProblems(error: z.ZodError, root = "spec"): string {
-  const problems = error.issues.slice(0, 3).map(({ path, message }) => {
+  const problems = error.issues.map(({ path, message }) => {
     const field = path
       .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
       .join("");
     return `${root}${field}: ${message}`;
   });
-  return (
-    problems.join("; ") + (error.issues.length > 3 ? `; and ${error.issues.length - 3} more` : "")
-  );
+  return firstOf(problems, 3, "; ");
 }

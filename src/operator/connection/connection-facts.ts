@@ -1,6 +1,7 @@
 import { connectionDefaults, type ConnectionSpec } from "../api/vault-connection.ts";
 import { withoutTrailingSlashes } from "../../lib/without-trailing-slashes.ts";
 import { settingsOf } from "./connection-settings.ts";
+import { firstOf } from "../lib/first-of.ts";
 
 /** The parts of a spec that messages about its connection name. */
 export interface ConnectionFacts {
@@ -32,15 +33,11 @@ export function credentialsName({ auth }: ConnectionSpec): string | undefined {
 export const audienceOf = ({ url, auth }: ConnectionSpec): string =>
   auth.serviceAccountRef?.audience ?? withoutTrailingSlashes(url);
 
-/** Number of values of an attribute in a message. */
-const SHOWN = 3;
-
 function scopeText(scope: NonNullable<ConnectionSpec["scope"]> = {}): string {
   return Object.entries(scope)
     .flatMap(([field, values]) => {
       if (!Array.isArray(values) || values.includes("*")) return [];
-      const more = values.length > SHOWN ? ` and ${values.length - SHOWN} more` : "";
-      return `${field} ${values.slice(0, SHOWN).join(", ")}${more}`;
+      return `${field} ${firstOf(values)}`;
     })
     .join("; ");
 }

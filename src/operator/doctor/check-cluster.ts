@@ -11,7 +11,7 @@ import type { KubeApi } from "../kube/client/kube-api.ts";
 import type { AccessAttributes, AccessReviewer } from "../kube/client/access-review.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import { ALL_NAMESPACES, type KubeObject, LEASES } from "../kube/resource.ts";
-import { type Check, checksOf, firstOf } from "./check.ts";
+import { type Check, checksOf, someOf } from "./check.ts";
 import { checkCrdFields } from "./check-crd-fields.ts";
 import { clusterAccess, requiredAccess } from "./permissions.ts";
 
@@ -145,7 +145,7 @@ async function checkPermissions(place: OperatorPlace, signal: AbortSignal): Prom
     return ok("permissions", `${user} has the ${required.length} permissions that it needs`);
   return failed(
     "permissions",
-    `${user} may not: ${firstOf(denied)}`,
+    `${user} may not: ${someOf(denied)}`,
     "apply deploy/chart/files/base/rbac.yaml; --service-account and --operator-namespace name another ServiceAccount",
   );
 }

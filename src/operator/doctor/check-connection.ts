@@ -8,7 +8,7 @@ import {
   type ResourceDescriptor,
   SECRETS,
 } from "../kube/resource.ts";
-import { type Check, type Checks, firstOf, checksOf } from "./check.ts";
+import { type Check, type Checks, someOf, checksOf } from "./check.ts";
 import type { NamedReferences } from "./references-of.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
@@ -81,7 +81,7 @@ async function checkAccess(
       "access",
       `the namespace ${namespace} may read every name that its resources refer to`,
     );
-  return failed("access", `the namespace ${namespace} may not read ${firstOf(denied)}`, remedy);
+  return failed("access", `the namespace ${namespace} may not read ${someOf(denied)}`, remedy);
 }
 
 export interface ConnectionCheckOptions extends AccessCheckOptions {

@@ -4,7 +4,7 @@ import { customResourceDefinitions } from "../api/crd.ts";
 import type { KubeApi } from "../kube/client/kube-api.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import { CUSTOM_RESOURCE_DEFINITIONS } from "../kube/resource.ts";
-import { type Check, checksOf, firstOf } from "./check.ts";
+import { type Check, checksOf, someOf } from "./check.ts";
 
 const definition = z.object({
   metadata: z.object({ name: z.string() }),
@@ -56,7 +56,7 @@ export async function checkCrdFields(api: KubeApi, signal: AbortSignal): Promise
         await api.get(CUSTOM_RESOURCE_DEFINITIONS, { name }, signal),
       );
       const fields = missingFields(expected, installed);
-      if (fields.length > 0) missing.push(`${name} lacks ${firstOf(fields)}`);
+      if (fields.length > 0) missing.push(`${name} lacks ${someOf(fields)}`);
     } catch (error) {
       if (isKubeError(error, "NotFound")) {
         missing.push(`${name} is not installed`);

@@ -19,7 +19,7 @@ import { ListGate } from "../vault-client/http/list-gate.ts";
 import { ResponseMemory } from "../vault-client/http/response-memory.ts";
 import { valueMemory } from "../vault-client/vault-api.ts";
 import { ValueCache } from "../vault-client/values/value-cache.ts";
-import { type Check, type Checks, firstOf } from "./check.ts";
+import { type Check, type Checks, someOf } from "./check.ts";
 import { isUntrusted, type Trust } from "../api/received-secrets.ts";
 import { type NamedReferences, withUsers } from "./references-of.ts";
 
@@ -180,7 +180,7 @@ function checkReferences(
     return ok("references", `the vault lists all ${count} names that resources refer to`);
   return failed(
     "references",
-    `the vault does not list ${firstOf(missing)}, of ${count} names that resources refer to`,
+    `the vault does not list ${someOf(missing)}, of ${count} names that resources refer to`,
     "create them, have their owner share them with the account, widen spec.scope, or correct the names in the resources",
   );
 }
@@ -214,7 +214,7 @@ function checkOwners(
     );
   return failed(
     "owners",
-    `no owner is named for ${firstOf([...refused])}`,
+    `no owner is named for ${someOf([...refused])}`,
     "add the owner to spec.trustedOwners of the connection, or to remoteRef.owner of the resources, if it is the right one",
   );
 }

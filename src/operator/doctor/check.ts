@@ -1,3 +1,4 @@
+import { firstOf } from "../lib/first-of.ts";
 /** The result of one check. */
 export interface Check {
   /** The checked part: `cluster`, `operator`, or a connection as `vaultconnection/name`. */
@@ -30,13 +31,7 @@ export function checksOf(subject: string) {
   };
 }
 
-/** Number of names in a message. */
-const NAMED = 5;
-
-/** Returns the first names of a list, and how many more there are. */
-export function firstOf(names: readonly string[]): string {
-  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
-  return names.slice(0, NAMED).join(", ") + more;
-}
+/** Returns names in a message. */
+export const someOf = (names: readonly string[]): string => firstOf(names, 5);
 
 export type Checks = ReturnType<typeof checksOf>;

@@ -1,8 +1,6 @@
 import { KubeError } from "./kube-error.ts";
 import type { FailedRequest } from "./request-problems.ts";
-
-/** Number of names in a message. */
-const NAMED = 3;
+import { firstOf } from "../lib/first-of.ts";
 
 const TLS = /CERT|^UNABLE_TO_|SELF_SIGNED|^ERR_TLS|^ERR_SSL|^EPROTO$/u;
 
@@ -66,18 +64,13 @@ export function explainDenied(
   const [first] = denied;
   const words =
     first?.error instanceof KubeError ? (first.error.explanation ?? first.error.message) : "";
-  const where = names.length === 1 ? `namespace ${names[0]}` : `namespaces ${listed(names)}`;
+  const where = names.length === 1 ? `namespace ${names[0]}` : `namespaces ${firstOf(names)}`;
   const [namespace = "NAMESPACE"] = names.length === 1 ? names : [];
   const each = names.length === 1 ? "it" : "each of them that exists";
   return (
     `the API server ${host} denies access to the ${where}: ${words}. Grant ${each} with ` +
     `${remedies.grantIn(namespace)}, or remove it from the list of namespaces`
   );
-}
-
-function listed(names: readonly string[]): string {
-  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
-  return names.slice(0, NAMED).join(", ") + more;
 }
 
 function explain(
@@ -87,7 +80,7 @@ function explain(
   remedies: ApiRemedies,
 ): string {
   const { kind, reason, explanation } = error;
-  const names = listed(resources);
+  const names = firstOf(resources);
   const words = explanation === undefined ? "" : ` ("${explanation}")`;
   switch (kind) {
     case "NotServed":

@@ -1,5 +1,6 @@
 import type { ConditionNow } from "../api/conditions.ts";
 import type { PodUse, RunningPod } from "./running-pod.ts";
+import { firstOf } from "../lib/first-of.ts";
 
 /** The last change of a target, and what is known of the time since. */
 export interface TargetChange {
@@ -105,9 +106,10 @@ export function decideConvergence(
 const MAX_NAMED = 10;
 
 function named(workloads: readonly string[]): string {
-  const more = workloads.length > MAX_NAMED ? ` and ${workloads.length - MAX_NAMED} more` : "";
-  const names = workloads.slice(0, MAX_NAMED).map((one) => one.replace("/", " "));
-  return `${names.join(", ")}${more}`;
+  return firstOf(
+    workloads.map((one) => one.replace("/", " ")),
+    MAX_NAMED,
+  );
 }
 
 /** Reports whether no workload may run older content. */

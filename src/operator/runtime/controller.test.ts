@@ -55,7 +55,7 @@ function start(
 
 const done = { outcome: "done" } as const;
 
-test("a failed reconciliation is retried with backoff, which a success resets", async () => {
+test("a failed reconciliation is retried with backoff until a success resets it", async () => {
   const times: number[] = [];
   const { clock, queue, outcomes } = start(async () => {
     times.push(clock.monotonic());

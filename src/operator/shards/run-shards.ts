@@ -14,6 +14,7 @@ import type { RequestProblems } from "../kube/request-problems.ts";
 import { LEASES } from "../kube/resource.ts";
 import { LEASE_LABEL, ShardBoard, SHARDS_LABEL } from "./shard-board.ts";
 import { quotaOf } from "./shard-of.ts";
+import { firstOf } from "../lib/first-of.ts";
 
 export interface ShardsOptions {
   /** A client with a separate connection and without a fence: no other request delays a renewal. */
@@ -50,8 +51,7 @@ const HOLDER_LIST_MS = 60_000;
  */
 const STANDBY_SHARE = 1 / 4;
 
-/** Maximum number of Leases, and length of a holder, in a log line. */
-const MAX_SHOWN = 3;
+/** Maximum length of a holder in a log line. */
 const MAX_HOLDER = 256;
 
 /**
@@ -166,11 +166,10 @@ class ShardCoordinator implements AsyncDisposable {
   #reportStandby(): void {
     const { identity, namespace, logger } = this.#options;
     const holders = this.#held.size > 0 ? [] : this.#board.holders(identity);
-    const leases = holders
-      .slice(0, MAX_SHOWN)
-      .map(([name, holder]) => `${namespace}/${name} is held by ${holder.slice(0, MAX_HOLDER)}`);
-    const more = holders.length > MAX_SHOWN ? ` and ${holders.length - MAX_SHOWN} more` : "";
-    const now = leases.join(", ") + more;
+    const leases = holders.map(
+      ([name, holder]) => `${namespace}/${name} is held by ${holder.slice(0, MAX_HOLDER)}`,
+    );
+    const now = firstOf(leases);
     if (now !== "" && now !== this.#reported)
       logger.info({ identity }, `not leading: lease ${now}`);
     this.#reported = now;

@@ -2,6 +2,7 @@ import { CONFIRM_REMOVALS_ANNOTATION } from "../api/names.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 import type { SyncResource } from "./sync-resource.ts";
 import type { TargetState } from "./target.ts";
+import { firstOf } from "../lib/first-of.ts";
 
 const MAX_NAMED = 10;
 
@@ -18,8 +19,7 @@ export function heldAdoption(
   if (state.state !== "owned" || state.adoption === undefined || removed.length === 0)
     return undefined;
   if (state.adoption.confirmed === `${removed.length}`) return undefined;
-  const more = removed.length > MAX_NAMED ? ` and ${removed.length - MAX_NAMED} more` : "";
-  const keys = [...removed].sort().slice(0, MAX_NAMED).join(", ") + more;
+  const keys = firstOf([...removed].sort(), MAX_NAMED);
   const confirm = `kubectl annotate ${kind.toLowerCase()} -n ${namespace} ${name} ${CONFIRM_REMOVALS_ANNOTATION}=${removed.length}`;
   const gone = items.some(({ id }) => removed.includes(id)) ? " or whose source is gone" : "";
   const message = `the ${kind} ${name} is handed over with keys that the spec does not have${gone}, which would be removed: ${keys}; it is left unchanged`;

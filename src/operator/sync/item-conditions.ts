@@ -4,12 +4,12 @@ import type { Expiry } from "./expiry.ts";
 import type { Gate, Resolution } from "./resolution.ts";
 import { type Hold, isFollowing, type SyncResource } from "./sync-resource.ts";
 import { formatTimestamp } from "./timestamp.ts";
+import { firstOf } from "../lib/first-of.ts";
 
 /** Returns a message about names, if there are any. */
 function about(text: string, names: readonly string[]): string[] {
   if (names.length === 0) return [];
-  const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
-  return [`${text}: ${names.slice(0, 3).join(", ")}${more}`];
+  return [`${text}: ${firstOf(names)}`];
 }
 
 /** Returns the condition of a resource that is held. */

@@ -24,6 +24,6 @@ test("a template that makes a wrong value is reported with at most three sources
   const three = "version 1 of a, version 2 of b, version 3 of c";
   expect(await problemOf(["a", "b", "c"])).toBe(`the template makes a key all of ${three} ${rule}`);
   expect(await problemOf(["a", "b", "c", "d", "e"])).toBe(
-    `the template makes a key all of ${three}, and 2 more ${rule}`,
+    `the template makes a key all of ${three} and 2 more ${rule}`,
   );
 });

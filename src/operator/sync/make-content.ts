@@ -6,6 +6,7 @@ import type { Content } from "./content.ts";
 import { derive, type Input } from "./derive.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 import type { SyncResource } from "./sync-resource.ts";
+import { firstOf } from "../lib/first-of.ts";
 
 /** Returns the condition for the first value that does not fit the rules of its item. */
 async function contractProblem(
@@ -27,9 +28,6 @@ async function contractProblem(
   return undefined;
 }
 
-/** Maximum number of sources that a message names. */
-const MAX_SOURCES = 3;
-
 /** Returns the condition for the first key of a template that does not fit its rules. */
 async function renderedProblem(
   { namespace, template }: SyncResource,
@@ -45,8 +43,7 @@ async function renderedProblem(
     const broken = await checkValueAside(contract, value, namespace);
     if (broken === undefined) continue;
     const sources = inputs.map(({ item, version }) => `version ${version} of ${item.source}`);
-    const more = sources.length > MAX_SOURCES ? `, and ${sources.length - MAX_SOURCES} more` : "";
-    const message = `the template makes a key ${key} of ${sources.slice(0, MAX_SOURCES).join(", ")}${more} that does not fit its rule ${broken.rule}: expected ${broken.expected}`;
+    const message = `the template makes a key ${key} of ${firstOf(sources)} that does not fit its rule ${broken.rule}: expected ${broken.expected}`;
     return notReady("InvalidContent", message);
   }
   return undefined;

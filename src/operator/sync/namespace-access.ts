@@ -2,6 +2,7 @@ import type { ClusterConnectionSpec } from "../api/cluster-vault-connection.ts";
 import { isSelected, type Labels, type NamespaceSelector } from "../api/namespace-selector.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 import type { SyncResource } from "./sync-resource.ts";
+import { firstOf } from "../lib/first-of.ts";
 
 /**
  * Returns a function that reports whether a text matches a glob: `*` stands for any characters,
@@ -86,8 +87,6 @@ export function checkAccess(
     ...new Set(items.map(({ source }) => source).filter((source) => !access(kind, source))),
   ];
   if (denied.length === 0) return "allowed";
-  const names =
-    denied.slice(0, 3).join(", ") + (denied.length > 3 ? ` and ${denied.length - 3} more` : "");
-  const message = `spec.access[].${fieldOf[kind]} ${of} does not allow the namespace ${namespace} to read ${names}: add the name there, or remove the key; existing content is kept`;
+  const message = `spec.access[].${fieldOf[kind]} ${of} does not allow the namespace ${namespace} to read ${firstOf(denied)}: add the name there, or remove the key; existing content is kept`;
   return notReady("NamespaceNotAllowed", message);
 }

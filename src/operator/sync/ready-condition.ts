@@ -3,6 +3,7 @@ import type { Reason } from "../api/reasons.ts";
 import { formatTimestamp } from "./timestamp.ts";
 import type { Resolution } from "./resolution.ts";
 import type { SyncItem } from "./sync-resource.ts";
+import { firstOf } from "../lib/first-of.ts";
 
 /** The Ready condition of a resource. */
 export interface ReadyCondition {
@@ -265,12 +266,8 @@ export function readyConditionOf(
   if (worst === undefined)
     return { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
   const alike = problems.filter(({ state }) => state === worst.state || state === "removed");
-  const shown = alike
-    .slice(0, 3)
-    .map((problem) => explain(problem, absent))
-    .join("; ");
-  const rest = alike.length > 3 ? `; and ${alike.length - 3} more` : "";
-  return notReady(reasonOf[worst.state], shown + rest);
+  const texts = alike.map((problem) => explain(problem, absent));
+  return notReady(reasonOf[worst.state], firstOf(texts, 3, "; "));
 }
 
 /**

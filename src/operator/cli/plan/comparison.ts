@@ -15,10 +15,11 @@ import { idOf, restartOf } from "../usage/usage.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { changesBytes, ComparedResource } from "./compared-resource.ts";
 import type { VaultAccount } from "./existing-resource.ts";
-import { isFannedOut, someOf } from "./fan-out.ts";
+import { isFannedOut } from "./fan-out.ts";
 import type { Plan, PlannedConnection, PlannedResource } from "./planned-resource.ts";
 import type { PlannedKey, PlannedRestart } from "./print-plan.ts";
 import { readCluster } from "./read-cluster.ts";
+import { firstOf } from "../../lib/first-of.ts";
 
 /** The state of a cluster that resources of files are compared with. */
 export class Comparison {
@@ -89,7 +90,7 @@ export class Comparison {
       const [one] = all;
       if (one !== undefined && this.state.fannedOut.get(keyOf(one)) === "denied")
         return `${id} is not compared with the cluster: you may not read it there`;
-      const names = someOf(all.map(({ manifest }) => manifest.namespace));
+      const names = firstOf(all.map(({ manifest }) => manifest.namespace));
       return `${id} in namespace ${names} is not compared with the cluster: its status does not show what the target has there`;
     });
   }

@@ -5,6 +5,7 @@ import type { Problem } from "../manifests/manifest.ts";
 import { type KnownNamespaces, NAME_LABEL } from "./check-resources.ts";
 import type { Plan, PlannedResource } from "./planned-resource.ts";
 import type { PlanResult } from "./print-plan.ts";
+import { firstOf } from "../../lib/first-of.ts";
 
 /**
  * A ClusterVaultSecret or ClusterVaultFile of a plan is one resource for each namespace that it
@@ -49,10 +50,6 @@ export function inNamespaces(plan: Plan, known: KnownNamespaces): Plan {
   return { ...plan, resources: [...plan.resources, ...expanded] };
 }
 
-/** Returns a list of the first names, for a message. */
-export const someOf = (names: readonly string[]): string =>
-  names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
-
 /**
  * Returns what is not known about the namespaces of the cluster-scoped resources of a plan.
  * @param remedy what makes all namespaces known; `undefined`: all of a cluster are
@@ -75,7 +72,7 @@ export function unknownNamespaces(
     return absent.length === 0
       ? []
       : [
-          `no namespace ${someOf(absent)} in the files or in the cluster: ${id} has no target there until it is created`,
+          `no namespace ${firstOf(absent)} in the files or in the cluster: ${id} has no target there until it is created`,
         ];
   });
 }

@@ -36,6 +36,7 @@ import {
   RECENT_MS,
   type SeenWrite,
 } from "./pending-changes.ts";
+import { firstOf } from "../../lib/first-of.ts";
 
 export interface ConvergenceReconcilerOptions {
   readonly api: KubeApi;
@@ -256,13 +257,12 @@ export class ConvergenceReconciler {
         ? []
         : [`${"filename" in item ? item.filename : item.key} ${item.version}`],
     );
-    const more = versions.length > MAX_NAMED ? ` and ${versions.length - MAX_NAMED} more` : "";
     this.#options.events.record({
       ...regarding(object),
       type: "Normal",
       reason: "Converged",
       action: "Prove",
-      note: `every pod that uses the target runs ${versions.slice(0, MAX_NAMED).join(", ")}${more}`,
+      note: `every pod that uses the target runs ${firstOf(versions, MAX_NAMED)}`,
     });
   }
 

@@ -14,6 +14,7 @@ import { entriesOf, type SyncKind } from "../../sync/sync-key.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { MAX_STATUS_ITEMS } from "../../api/status.ts";
 import { type ItemStatus, keyOf, type SyncStatus } from "../../sync/stored-status.ts";
+import { firstOf } from "../../lib/first-of.ts";
 
 /** The state of a resource in one namespace. */
 export interface Part {
@@ -79,9 +80,7 @@ const namespacesText = (count: number): string =>
 /** Says which names of the spec have no namespace yet. */
 function absentText(absent: readonly string[]): string {
   if (absent.length === 0) return "";
-  const more = absent.length > 3 ? ` and ${absent.length - 3} more` : "";
-  const names = absent.slice(0, 3).join(", ");
-  return `; no namespace has the name ${names}${more}`;
+  return `; no namespace has the name ${firstOf(absent)}`;
 }
 
 function readyCondition(input: Input, failures: readonly Failure[]): ReadyCondition {

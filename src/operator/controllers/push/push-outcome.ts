@@ -7,6 +7,7 @@ import { isStalled } from "../../api/reasons.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { PushReport } from "../../push/push-status.ts";
+import { firstOf } from "../../lib/first-of.ts";
 
 /** The result for one key. Without a problem and a failure, the vault has its bytes. */
 export interface PushOutcome {
@@ -48,8 +49,7 @@ function readyOf(outcomes: readonly PushOutcome[]): ReadyCondition {
       problems.filter(({ reason }) => reason === worst.reason).map(({ message }) => message),
     ),
   ];
-  const rest = alike.length > SHOWN ? `; and ${alike.length - SHOWN} more` : "";
-  return notReady(worst.reason, alike.slice(0, SHOWN).join("; ") + rest);
+  return notReady(worst.reason, firstOf(alike, SHOWN, "; "));
 }
 
 /**

@@ -6,6 +6,7 @@ import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import { parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import { regarding } from "../outcome/record-readiness.ts";
 import { workloadDescriptor, type WorkloadRef } from "./workload.ts";
+import { firstOf } from "../../lib/first-of.ts";
 
 export interface RestartEventsOptions {
   readonly events: EventRecorder;
@@ -30,8 +31,7 @@ export class RestartEvents {
 
   /** @param changed names of the resources whose content changed */
   restarted(workload: WorkloadRef, uid: string, changed: readonly string[]): void {
-    const more = changed.length > MAX_NAMED ? ` and ${changed.length - MAX_NAMED} more` : "";
-    const note = `restarted: the content of ${changed.slice(0, MAX_NAMED).join(", ")}${more} changed`;
+    const note = `restarted: the content of ${firstOf(changed, MAX_NAMED)} changed`;
     this.#ofWorkload(workload, uid, { type: "Normal", reason: eventReasons.restarted, note });
   }
 

@@ -164,7 +164,7 @@ describe("SyncReconciler after a failed write", () => {
   });
 
   test.each<KubeErrorKind>(["Timeout", "NotLeader"])(
-    "throws %s, which the work queue retries",
+    "throws %s: the work queue retries it",
     async (kind) => {
       const scene = new SyncScene();
       scene.vault.lists({ name: "db" });

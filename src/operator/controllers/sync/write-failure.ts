@@ -11,6 +11,7 @@ import { reportOf } from "../../sync/report.ts";
 import { ownerName } from "../../sync/target.ts";
 import { DONE, type Failure, lasting, waitFor } from "../outcome/outcome.ts";
 import type { SyncResult } from "./sync-result.ts";
+import { firstOf } from "../../lib/first-of.ts";
 
 /**
  * Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a
@@ -78,12 +79,11 @@ function conflictOver(error: KubeError, resource: SyncResource): Failure | undef
   const { target } = resource;
   const owned = ownedByOthers(error);
   if (owned.length === 0) return undefined;
-  const keys = owned.slice(0, 3).map((cause) => `${keyIn(cause)} (${cause.manager})`);
-  const more = owned.length > keys.length ? ` and ${owned.length - keys.length} more` : "";
+  const keys = firstOf(owned.map((cause) => `${keyIn(cause)} (${cause.manager})`));
   const handOver = isOfResource(error)
     ? ""
     : `, or hand them over with the annotation ${ADOPT_ANNOTATION}: ${ownerName(resource)}`;
-  const message = `the ${target.kind} ${target.name} has keys that belong to other field managers: ${keys.join(", ")}${more}. Remove them there, choose other keys${handOver}`;
+  const message = `the ${target.kind} ${target.name} has keys that belong to other field managers: ${keys}. Remove them there, choose other keys${handOver}`;
   return lasting("TargetConflict", message, DONE);
 }
 
