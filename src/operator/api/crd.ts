@@ -51,40 +51,41 @@ const staleColumn: Column = {
 const ageColumn: Column = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
 const targetKindColumn: Column = { name: "Kind", type: "string", jsonPath: ".spec.target.kind" };
+const syncedColumn: Column = { name: "Synced", type: "date", jsonPath: ".status.syncedAt" };
+const connectionColumn: Column = {
+  name: "Connection",
+  type: "string",
+  jsonPath: ".spec.connectionRef.name",
+  priority: 1,
+};
 
-const syncColumns = (...more: readonly Column[]): Column[] => [
+/** Returns the columns of a kind that uses a connection, with `more` after its readiness. */
+const userColumns = (...more: readonly Column[]): Column[] => [
   readyColumn,
   reasonColumn,
   ...more,
-  { name: "Target", type: "string", jsonPath: ".status.target.name" },
-  { name: "Synced", type: "date", jsonPath: ".status.syncedAt" },
   ageColumn,
-  { name: "Connection", type: "string", jsonPath: ".spec.connectionRef.name", priority: 1 },
+  connectionColumn,
   staleColumn,
   messageColumn,
 ];
 
-const fanOutColumns: Column[] = [
-  readyColumn,
-  reasonColumn,
+const syncColumns = (...more: readonly Column[]): Column[] =>
+  userColumns(
+    ...more,
+    { name: "Target", type: "string", jsonPath: ".status.target.name" },
+    syncedColumn,
+  );
+
+const fanOutColumns = userColumns(
   { name: "Namespaces", type: "integer", jsonPath: ".status.namespaces.selected" },
   { name: "In-Sync", type: "integer", jsonPath: ".status.namespaces.ready" },
-  ageColumn,
-  { name: "Connection", type: "string", jsonPath: ".spec.connectionRef.name", priority: 1 },
-  staleColumn,
-  messageColumn,
-];
+);
 
-const pushColumns: Column[] = [
-  readyColumn,
-  reasonColumn,
+const pushColumns = userColumns(
   { name: "Secret", type: "string", jsonPath: ".spec.secret.name" },
-  { name: "Synced", type: "date", jsonPath: ".status.syncedAt" },
-  ageColumn,
-  { name: "Connection", type: "string", jsonPath: ".spec.connectionRef.name", priority: 1 },
-  staleColumn,
-  messageColumn,
-];
+  syncedColumn,
+);
 
 const connectionColumns: Column[] = [
   readyColumn,
