@@ -3,6 +3,7 @@ import type { Candidate, Resolution } from "./resolution.ts";
 import { isDerived, isMerged, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { ownerName, sameCreation, type SyncedKey, sourceId, type TargetState } from "./target.ts";
 import { foundText } from "./find-items.ts";
+import { droppedFrom, goneClaims, isDropped, isOwn } from "./gone-claims.ts";
 import {
   keptText,
   notReady,
@@ -84,10 +85,6 @@ const settledStates: ReadonlySet<Resolution["state"]> = new Set([
 
 const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map(({ id }) => id);
 
-/** Reports whether the source is gone and the resource requests that its key is removed as well. */
-export const isDropped = (resolution: Resolution): boolean =>
-  "deletion" in resolution && resolution.deletion === "due";
-
 /** Reports whether nothing has to be retained of a source. */
 const isSettled = (one: Resolution): boolean =>
   one.state === "found" ||
@@ -98,36 +95,11 @@ const isSettled = (one: Resolution): boolean =>
 /** Reports whether every source is there or gone: nothing has to be retained. */
 const isLossless = (resolutions: readonly Resolution[]): boolean => resolutions.every(isSettled);
 
-/**
- * Reports whether a target has bytes of the vault. An object that is handed over has none: nothing
- * of it has to go.
- */
-const isOwn = (target: TargetState): target is Extract<TargetState, { readonly state: "owned" }> =>
-  target.state === "owned" && target.adoption === undefined;
-
 const NOTHING: ReadonlyMap<string, SyncedKey> = new Map();
 
 /** Returns what a target claims to have. */
 const syncedOf = (target: TargetState): ReadonlyMap<string, SyncedKey> =>
   target.state === "owned" ? target.synced : NOTHING;
-
-/**
- * Returns the sources that are gone and whose bytes, as far as known, are to leave the target,
- * whatever becomes of other sources.
- */
-export function droppedFrom(
-  resolutions: readonly Resolution[],
-  target: TargetState,
-): readonly Resolution[] {
-  if (!isOwn(target)) return [];
-  return resolutions.filter(
-    (one) =>
-      isDropped(one) &&
-      target.synced.has(one.item.id) &&
-      !("isBelowFirst" in one) &&
-      !("isAbsent" in one && one.isAbsent),
-  );
-}
 
 /**
  * Reports whether a target may lose bytes of other sources because of sources that are gone. A
@@ -164,9 +136,11 @@ function isCurrent(
   );
 }
 
+/** @param gone the items whose bytes have to leave the target */
 function entryOf(
   resolution: Resolution,
   synced: ReadonlyMap<string, SyncedKey>,
+  gone: ReadonlySet<string>,
 ): Entry | undefined {
   const { item } = resolution;
   const { id } = item;
@@ -178,8 +152,15 @@ function entryOf(
       ? { from: "target", id, synced: current, item, refetch: fetch }
       : { from: "vault", id, item, fetch };
   }
-  if (isDropped(resolution)) return undefined;
+  if (isDropped(resolution) || gone.has(id)) return undefined;
   return current && { from: "target", id, synced: current, item, refetch: undefined };
+}
+
+/** Returns the sources of the content that a target is to have. */
+function entriesFor(resolutions: readonly Resolution[], target: TargetState): Entry[] {
+  const synced = syncedOf(target);
+  const gone = new Set(isOwn(target) ? goneClaims(resolutions, synced).keys() : []);
+  return resolutions.flatMap((resolution) => entryOf(resolution, synced, gone) ?? []);
 }
 
 /** Returns the sum of the listed sizes. The vault does not list the sizes of secrets. */
@@ -376,7 +357,7 @@ export function decide(
   const isUnknown = target.state === "owned" && target.annotationsCorrupted;
   if (isUnknown && !isLossless(resolutions))
     return keep(readyCondition.ready ? unproven(resolutions, "the edited target") : readyCondition);
-  const entries = resolutions.flatMap((resolution) => entryOf(resolution, syncedOf(target)) ?? []);
+  const entries = entriesFor(resolutions, target);
   // The API server would reject a Secret without a key that its type requires.
   const missing =
     isDerived(resource) || entries.length === 0 ? [] : missingKeys(resource, idsOf(entries));

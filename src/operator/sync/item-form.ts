@@ -55,6 +55,15 @@ const formOf = (made: string | undefined, contracts: string | undefined): string
  */
 export const madeBy = (form: string | undefined): string => form?.split(".")[0] ?? "";
 
+/**
+ * Reports whether bytes were made in another way than the spec of an item says, and are not the value
+ * of a source unchanged.
+ */
+export const isOfOtherSpec = (
+  { form }: Pick<SyncItem, "form">,
+  claim: { readonly form?: string | undefined } | undefined,
+): boolean => !["", madeBy(form)].includes(madeBy(claim?.form));
+
 /** The sources that a spec requests. */
 type Requested = Pick<SyncResource, "items" | "finds">;
 

@@ -102,6 +102,8 @@ export interface Remembered {
   readonly near?: string | undefined;
   /** All removals of the connection are held. */
   readonly held?: boolean | undefined;
+  /** Returns the `sourceId`s of the entry that the item refers to. */
+  readonly sources?: (() => ReadonlySet<string>) | undefined;
 }
 
 /**
@@ -142,8 +144,10 @@ export type Resolution =
       readonly deleteAt: number;
       readonly deletion?: Deletion;
       readonly isOverdue?: boolean;
-      /** The target has nothing of it. */
+      /** The target has nothing of it under the key of the item. */
       readonly isAbsent?: boolean;
+      /** Its `sourceId`s, whose bytes leave the target under any key. */
+      readonly sources?: ReadonlySet<string> | undefined;
       /** The listed name that gets its key when that is removed. */
       readonly successor?: string | undefined;
     }

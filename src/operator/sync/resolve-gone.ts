@@ -33,6 +33,7 @@ export function resolveGone(
     deletion: isDeleted ? deletion : undefined,
     isOverdue,
     isAbsent,
+    sources: resource.whenRemoved === "Delete" ? remembered.sources?.() : undefined,
   };
 }
 

@@ -14,7 +14,7 @@ import {
   type SyncStatus,
 } from "./stored-status.ts";
 import { attemptStatus, OVERDUE_MS } from "./attempt-status.ts";
-import { isDropped } from "./decide.ts";
+import { isDropped } from "./gone-claims.ts";
 import type { Report } from "./report.ts";
 import { type Candidate, deadlineOf, replacedBy, type Resolution } from "./resolution.ts";
 import { entriesOf } from "./sync-key.ts";

@@ -136,6 +136,18 @@ export function sourceId(vault: string, source: string, owner: string | undefine
 export const entryIds = (vault: string, source: string, owner: string): readonly string[] =>
   [...new Set([owner, owner.toLowerCase()])].map((spelling) => sourceId(vault, source, spelling));
 
+/** Returns the same of the entries of several owners; `undefined`: one that no list names. */
+export const idsOfEntries = (
+  vault: string,
+  source: string,
+  owners: readonly (string | undefined)[],
+): ReadonlySet<string> =>
+  new Set(
+    owners.flatMap((owner) =>
+      owner === undefined ? sourceId(vault, source, owner) : entryIds(vault, source, owner),
+    ),
+  );
+
 /** Reports whether the source of a synced key is an entry of this vault. */
 export const isFromVault = ({ source }: SyncedKey, vault: string): boolean =>
   source.startsWith(`${vault}.`);

@@ -2,14 +2,8 @@ import { type Clock, systemClock } from "../../../lib/clock.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { bytesDigest, type Content } from "../../sync/content.ts";
-import {
-  decide,
-  droppedFrom,
-  type Entry,
-  missingKeys,
-  outweighsOthers,
-  type Plan,
-} from "../../sync/decide.ts";
+import { decide, type Entry, missingKeys, outweighsOthers, type Plan } from "../../sync/decide.ts";
+import { droppedFrom, goneClaims } from "../../sync/gone-claims.ts";
 import { inputsOf } from "../../sync/derive.ts";
 import { makeContent } from "../../sync/make-content.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
@@ -215,7 +209,7 @@ class Follower {
   withoutDropped(dropped: readonly Resolution[]): LocalTarget | undefined {
     const kept = this.kept();
     if (kept === undefined || isDerived(this.#resource)) return undefined;
-    const gone = new Set(dropped.map(({ item }) => item.id));
+    const gone = goneClaims(dropped, kept.origin.synced);
     const without = <T>(of: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
       new Map([...of].filter(([id]) => !gone.has(id)));
     const content = without(kept.content);

@@ -2,7 +2,7 @@ import { ADOPT_ANNOTATION } from "../../api/names.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { droppedFrom } from "../../sync/decide.ts";
+import { droppedFrom } from "../../sync/gone-claims.ts";
 import { mergeManager } from "../../sync/merged-claims.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { renderMerge, type Rendering } from "./render-target.ts";

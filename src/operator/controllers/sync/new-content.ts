@@ -1,14 +1,13 @@
 import {
-  droppedFrom,
   type Entry,
-  isDropped,
   MAX_TARGET_BYTES,
   missingKeys,
   outweighsOthers,
   targetName,
   tooLarge,
 } from "../../sync/decide.ts";
-import { madeBy } from "../../sync/item-form.ts";
+import { droppedFrom, goneClaims, isDropped } from "../../sync/gone-claims.ts";
+import { isOfOtherSpec } from "../../sync/item-form.ts";
 import {
   lackingSources,
   notReady,
@@ -138,10 +137,9 @@ function contentWithout(
   if (state.state !== "owned" || !current.trusted || resource.template !== undefined)
     return { isExact: false };
   const { synced } = state;
-  const isOfOtherSpec = ({ item }: Resolution): boolean =>
-    !["", madeBy(item.form)].includes(madeBy(synced.get(item.id)?.form));
-  if (dropped.some(isOfOtherSpec)) return { isExact: false };
-  const gone = new Set(dropped.map(({ item }) => item.id));
+  const gone = goneClaims(dropped, synced);
+  if ([...gone].some(([id, { item }]) => isOfOtherSpec(item, synced.get(id))))
+    return { isExact: false };
   const losesMembers = dropped.some(({ item }) => item.isExtracted === true);
   const names = [...current.keys.keys()].filter(
     (key) => !gone.has(key) && (synced.has(key) || !losesMembers),

@@ -1,6 +1,6 @@
 import { isStalled, type Reason } from "../../api/reasons.ts";
 import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
-import { isDropped } from "../../sync/decide.ts";
+import { isDropped } from "../../sync/gone-claims.ts";
 import type { Report } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolution.ts";
 import type { Expiry } from "../../sync/expiry.ts";

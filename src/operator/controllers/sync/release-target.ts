@@ -4,8 +4,9 @@ import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
 import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import { groupOf, type ObjectMeta, type OwnerReference } from "../../kube/resource.ts";
-import { isDropped, outweighsOthers } from "../../sync/decide.ts";
-import { madeBy } from "../../sync/item-form.ts";
+import { outweighsOthers } from "../../sync/decide.ts";
+import { goneClaims } from "../../sync/gone-claims.ts";
+import { isOfOtherSpec } from "../../sync/item-form.ts";
 import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
 import { type TargetMetadata, targetState } from "../../sync/target.ts";
 import { renderPatch } from "./render-target.ts";
@@ -142,23 +143,21 @@ export async function removeGoneFromFormers(
     if (state.state !== "owned") continue;
     const { synced, content: digest = "", uid, resourceVersion } = state;
     // What the resolutions say of bytes concerns the new target.
-    const gone = resolutions.filter(isDropped).filter(({ item }) => {
-      const claim = synced.get(item.id);
-      return claim !== undefined && isOfName({ before, access }, item, claim);
-    });
-    if (gone.length === 0 || !outweighsOthers(resource, resolutions, gone)) continue;
-    const keys = gone.map(({ item }) => item.id);
-    const rest = new Map([...synced].filter(([id]) => !keys.includes(id)));
+    const gone = goneClaims(resolutions, synced, ({ item }, claim) =>
+      isOfName({ before, access }, item, claim),
+    );
+    if (gone.size === 0 || !outweighsOthers(resource, resolutions, [...gone.values()])) continue;
+    const rest = new Map([...synced].filter(([id]) => !gone.has(id)));
     // Which keys another spec made of a source is not known.
-    if (gone.some(({ item }) => madeBy(synced.get(item.id)?.form) !== madeBy(item.form))) continue;
-    if (isDerived(resource) || rest.size === 0) {
+    const isUnknown = [...gone].some(([id, { item }]) => isOfOtherSpec(item, synced.get(id)));
+    if (isUnknown || isDerived(resource) || rest.size === 0) {
       await removeFormer(options, resource, { former, metadata }, signal);
       continue;
     }
     const { kind, name } = former.target;
     const ref = { namespace: former.namespace, name, uid, resourceVersion };
     const rendering = { resource: former, owner: source.descriptor, content: new Map(), digest };
-    const patch = renderPatch({ ...rendering, synced: rest }, [], keys);
+    const patch = renderPatch({ ...rendering, synced: rest }, [], [...gone.keys()]);
     await options.api.patch(targetDescriptor[kind], ref, patch, signal).catch((error: unknown) => {
       // An immutable target stays as a whole.
       if (!isKubeError(error, "Invalid")) throw error;

@@ -1,5 +1,5 @@
 import { findCondition } from "../../api/conditions.ts";
-import { isDropped } from "../../sync/decide.ts";
+import { isDropped } from "../../sync/gone-claims.ts";
 import { versionsDigest } from "../../sync/gate.ts";
 import type { Candidate, Remembered, Resolution } from "../../sync/resolution.ts";
 import { isSameSource, resolveItem } from "../../sync/resolve.ts";
@@ -13,10 +13,11 @@ import { hasFormerKeys, refreshInMs, updateGate } from "../../sync/update-gate.t
 import { hasOwner, namedOwners } from "../../api/received-secrets.ts";
 import {
   entryIds,
+  idsOfEntries,
   isFromVault,
   ownClaims,
-  type SyncedKey,
   sourceId,
+  type SyncedKey,
   type TargetState,
   withoutClaims,
 } from "../../sync/target.ts";
@@ -129,12 +130,17 @@ function rememberedOf(
     missingSince: snapshot.missingSince(item.source, owner),
     isListed,
     isGone: owner !== undefined && !isFound,
+    sources: () => sourcesOf(input, item, owner),
     provenInMs: isFound ? undefined : provenInMs(input, item, { synced, owner, isListed }),
     ofOwner: ownerText(input, item, owner, isListed),
     list: listText(input),
     near: nearOf(input, item),
   };
 }
+
+/** Returns the ids of the entry of an owner, or of the last one, that an item refers to. */
+const sourcesOf = (input: Observed, item: SyncItem, owner?: string): ReadonlySet<string> =>
+  idsOfEntries(input.access.vault, item.source, [item.owner, owner ?? lastOwner(input, item)]);
 
 /** Reports whether neither the target nor the status says whether the target had an item. */
 function isUnknown({ state, before }: Observed, item: SyncItem): boolean {
@@ -319,13 +325,7 @@ function isInFormer(input: Observed, item: SyncItem): boolean {
   if (formers.length === 0) return false;
   const { access, before } = input;
   const owners = [item.owner, access.account, earlierItem(before, item)?.owner];
-  const ids = new Set(
-    [...owners, ...namedOwners(access)].flatMap((owner) =>
-      owner === undefined
-        ? sourceId(access.vault, item.source, owner)
-        : entryIds(access.vault, item.source, owner),
-    ),
-  );
+  const ids = idsOfEntries(access.vault, item.source, [...owners, ...namedOwners(access)]);
   const isOfItem = ([id, claim]: readonly [string, SyncedKey]): boolean =>
     ids.has(claim.source) || (id === item.id && !isFromVault(claim, access.vault));
   return ownClaims(formers).some((claims) => [...claims].some(isOfItem));

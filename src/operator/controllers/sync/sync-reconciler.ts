@@ -1,5 +1,6 @@
 import { findCondition } from "../../api/conditions.ts";
-import { type Decision, decide, isDropped, targetConflict } from "../../sync/decide.ts";
+import { type Decision, decide, targetConflict } from "../../sync/decide.ts";
+import { isDropped } from "../../sync/gone-claims.ts";
 import { type SyncStatus, readStatus } from "../../sync/stored-status.ts";
 import {
   reportedExpiries,
