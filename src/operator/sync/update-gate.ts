@@ -19,6 +19,13 @@ export const isNewSpec = ({ before, resource }: Reconciled): boolean =>
   before.observedGeneration !== resource.generation;
 
 /**
+ * Reports whether a user changed the spec since the last reconcile and decides now. An empty status,
+ * of a new resource or because a user removed it, does not say it: the target may be older.
+ */
+export const isEdited = ({ before: { observedGeneration = -1 }, resource }: Reconciled): boolean =>
+  observedGeneration >= 0 && observedGeneration !== resource.generation;
+
+/**
  * Reports whether a target has keys that an earlier spec named: the present one could not be
  * applied yet, and its author still decides. Keys that rules found come and go with the vault.
  */
@@ -38,7 +45,7 @@ export const updateGate = (
   hasTarget: boolean,
   facts: UpdateFacts,
 ): Gate | undefined =>
-  hasTarget && !isNewSpec(reconciled) ? closedForAll(reconciled.resource, facts) : undefined;
+  hasTarget && !isEdited(reconciled) ? closedForAll(reconciled.resource, facts) : undefined;
 
 /**
  * Returns the time in milliseconds for which the resource does not follow newer versions. A changed
@@ -47,7 +54,7 @@ export const updateGate = (
  */
 export function refreshInMs({ resource, before }: Reconciled, now: number): number {
   const { refreshIntervalMs = 0 } = resource;
-  if (isForced(resource, before) || isNewSpec({ resource, before })) return 0;
+  if (isForced(resource, before) || isEdited({ resource, before })) return 0;
   const syncedAt = Date.parse(before.syncedAt ?? "");
   if (Number.isNaN(syncedAt) || syncedAt - now > refreshIntervalMs) return 0;
   return Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now);

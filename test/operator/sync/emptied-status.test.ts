@@ -28,3 +28,35 @@ test.each(["Owner", "Merge"])(
     expect(scene.status().target).toEqual(target);
   },
 );
+
+const gates = {
+  approval: { approval: "Required" },
+  windows: { windows: [{ schedule: "0 2 * * *", duration: "1h" }] },
+  freeze: undefined,
+} as const;
+
+test.each(Object.entries(gates))("an emptied status opens no gate: %s", async (gate, updates) => {
+  await using scene = await SimulatedWorld.shop("db");
+  scene.follow({ password: "db" }, updates && { updates });
+  await scene.settle();
+  if (gate === "freeze") scene.freeze();
+  scene.vault().lists({ name: "db", version: 2 });
+  await scene.settle(60_000);
+  scene.server.replaceStatus(vaultSecretKind, scene.resource().metadata, {});
+  await scene.settle(60_000);
+  expect(scene.outcome()).toBe("password=vault db@1, Synced");
+});
+
+test("a resource created again next to its target waits for an approval as before", async () => {
+  await using scene = await SimulatedWorld.shop("db");
+  const spec = { updates: { approval: "Required" }, target: { creationPolicy: "Orphan" } };
+  scene.follow({ password: "db" }, spec);
+  await scene.settle();
+  scene.vault().lists({ name: "db", version: 2 });
+  await scene.settle(60_000);
+  scene.server.delete(vaultSecretKind, { namespace: "shop", name: "db" });
+  await scene.settle();
+  scene.follow({ password: "db" }, spec);
+  await scene.settle(60_000);
+  expect(scene.outcome()).toBe("password=vault db@1, Synced");
+});

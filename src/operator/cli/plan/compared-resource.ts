@@ -10,7 +10,7 @@ import { reportedName, type SyncStatus } from "../../sync/stored-status.ts";
 import { entriesOf } from "../../sync/sync-key.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncedKey } from "../../sync/target.ts";
-import { isNewSpec, refreshInMs, updateGate } from "../../sync/update-gate.ts";
+import { isEdited, refreshInMs, updateGate } from "../../sync/update-gate.ts";
 import { parsedResource, statusOf } from "../read-resource.ts";
 import { targetWith } from "./check-resources.ts";
 import {
@@ -195,7 +195,7 @@ export class ComparedResource {
   notesOf(keys: readonly PlannedKey[]): string[] {
     const { hiddenFreeze } = this.#around;
     const follows = keys.find(({ change }) => change === "version" || change === "new");
-    const mayWait = this.#hasTarget && !isNewSpec(this.#reconciled);
+    const mayWait = this.#hasTarget && !isEdited(this.#reconciled);
     if (hiddenFreeze === undefined || follows === undefined || !mayWait) return [];
     const { resource, namespace } = follows;
     return [
