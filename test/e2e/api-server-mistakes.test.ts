@@ -73,7 +73,7 @@ const mistakes: Record<
   "an API server without the CRDs": {
     kubeconfig: () => plane.kubeconfigFor({ user: "admin" }, withoutCrds.api),
     says: () =>
-      `the API server ${new URL(withoutCrds.api.server).host} does not serve clustervaultconnections, clustervaultfiles, clustervaultsecrets and 4 more: ` +
+      `the API server ${new URL(withoutCrds.api.server).host} does not serve clustervaultconnections, vaultconnections, vaultfiles and 2 more: ` +
       'install the CRDs with "kubectl apply -k crds"',
   },
 };
