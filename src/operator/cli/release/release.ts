@@ -15,6 +15,7 @@ import { type Release, releaseOfPush, releaseOfTarget } from "./release-patch.ts
 import { type Clock, systemClock } from "../../../lib/clock.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { type LeaseRecord, readLease } from "../../kube/leader-election/lease-record.ts";
+import { LEASE_LABEL } from "../../shards/shard-board.ts";
 import type { ClusterFlags } from "../options.ts";
 import { type Cell, formatTable } from "../../../command-line/table.ts";
 import { stopSignal } from "../../../command-line/stop-signal.ts";
@@ -78,6 +79,13 @@ export async function findReleases(cluster: Cluster, signal: AbortSignal): Promi
 /** Time between two reads of the Leases, in milliseconds. */
 const POLL_MS = 1_000;
 
+/**
+ * Reports whether a Lease is one of an operator: its labels say it, and in releases without them its
+ * name. A node has a Lease of its name.
+ */
+const isOfOperator = ({ name, labels = {} }: ObjectMeta): boolean =>
+  Object.hasOwn(labels, LEASE_LABEL) || /^vaultsync(-\d+-of-\d+)?$/u.test(name);
+
 /** Returns the Leases of operators that have a holder, by namespace and name. @throws KubeError */
 async function heldLeases(
   api: KubeApi,
@@ -88,7 +96,7 @@ async function heldLeases(
   for await (const { items } of api.list(LEASES, { namespace, paged: true }, signal)) {
     for (const object of items) {
       const lease = readLease(object);
-      if (/^vaultsync(-|$)/u.test(object.metadata.name) && lease.holder !== "")
+      if (isOfOperator(object.metadata) && lease.holder !== "")
         held.set(keyOf(object.metadata), lease);
     }
   }
