@@ -12,7 +12,8 @@ import { reportLeaseFailure } from "../kube/leader-election/report-lease-failure
 import { findLease, takeLease } from "../kube/leader-election/take-lease.ts";
 import type { RequestProblems } from "../kube/request-problems.ts";
 import { LEASES } from "../kube/resource.ts";
-import { LEASE_LABEL, ShardBoard, SHARDS_LABEL } from "./shard-board.ts";
+import { LEASE_LABEL } from "../kube/leader-election/lease-record.ts";
+import { ShardBoard, SHARDS_LABEL } from "./shard-board.ts";
 import { quotaOf } from "./shard-of.ts";
 import { firstOf } from "../lib/first-of.ts";
 

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import type { KubeObject } from "../kube/resource.ts";
-import { LEASE_LABEL, ShardBoard, SHARDS_LABEL } from "./shard-board.ts";
+import { LEASE_LABEL } from "../kube/leader-election/lease-record.ts";
+import { ShardBoard, SHARDS_LABEL } from "./shard-board.ts";
 
 function lease(name: string, holder: string, labels: Record<string, string>): KubeObject {
   return {

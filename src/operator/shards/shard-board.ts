@@ -1,11 +1,14 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { LeaseObserver } from "../kube/leader-election/lease-observer.ts";
-import { type LeaseRecord, readAgain, readLease } from "../kube/leader-election/lease-record.ts";
+import {
+  LEASE_LABEL,
+  type LeaseRecord,
+  readAgain,
+  readLease,
+} from "../kube/leader-election/lease-record.ts";
 
-/** Label of the Leases of shards and replicas: its value is what the Lease stands for. */
-export const LEASE_LABEL = "vaultsync.dev/lease";
-/** Label of the same Leases: the number of shards that the holder divides the connections into. */
+/** Label of the Leases of shards and replicas: the number of shards that the holder divides the connections into. */
 export const SHARDS_LABEL = "vaultsync.dev/shards";
 /**
  * Time in milliseconds without a renewal after which the Lease of a replica that was killed is

@@ -14,8 +14,11 @@ import { type Cluster, withCluster } from "../cluster.ts";
 import { type Release, releaseOfPush, releaseOfTarget } from "./release-patch.ts";
 import { type Clock, systemClock } from "../../../lib/clock.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
-import { type LeaseRecord, readLease } from "../../kube/leader-election/lease-record.ts";
-import { LEASE_LABEL } from "../../shards/shard-board.ts";
+import {
+  LEASE_LABEL,
+  type LeaseRecord,
+  readLease,
+} from "../../kube/leader-election/lease-record.ts";
 import type { ClusterFlags } from "../options.ts";
 import { type Cell, formatTable } from "../../../command-line/table.ts";
 import { stopSignal } from "../../../command-line/stop-signal.ts";

@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { apiVersionOf, LEASES, microTime, type KubeObject } from "../resource.ts";
 
+/** Label of the Leases of shards and replicas: its value is what the Lease stands for. */
+export const LEASE_LABEL = "vaultsync.dev/lease";
+
 /** `spec` of a Lease, parsed leniently: any client may have written it. */
 const Spec = z.object({
   holderIdentity: z.string().catch(""),
