@@ -27,11 +27,11 @@ export function withRule<T extends z.ZodType>(
  * must be …`. Never includes the rejected value.
  */
 export function explainProblems(error: z.ZodError, root = "spec"): string {
-  const problems = error.issues.map(({ path, message }) => {
+  const text = ({ path, message }: z.core.$ZodIssue): string => {
     const field = path
       .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
       .join("");
     return `${root}${field}: ${message}`;
-  });
-  return firstOf(problems, 3, "; ");
+  };
+  return firstOf(error.issues, { separator: "; ", text });
 }

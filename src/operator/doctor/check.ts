@@ -1,4 +1,5 @@
 import { firstOf } from "../lib/first-of.ts";
+
 /** The result of one check. */
 export interface Check {
   /** The checked part: `cluster`, `operator`, or a connection as `vaultconnection/name`. */
@@ -32,6 +33,6 @@ export function checksOf(subject: string) {
 }
 
 /** Returns names in a message. */
-export const someOf = (names: readonly string[]): string => firstOf(names, 5);
+export const someOf = (names: readonly string[]): string => firstOf(names, { max: 5 });
 
 export type Checks = ReturnType<typeof checksOf>;

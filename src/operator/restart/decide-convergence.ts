@@ -106,10 +106,7 @@ export function decideConvergence(
 const MAX_NAMED = 10;
 
 function named(workloads: readonly string[]): string {
-  return firstOf(
-    workloads.map((one) => one.replace("/", " ")),
-    MAX_NAMED,
-  );
+  return firstOf(workloads, { max: MAX_NAMED, text: (one) => one.replace("/", " ") });
 }
 
 /** Reports whether no workload may run older content. */

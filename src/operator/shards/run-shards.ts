@@ -6,13 +6,12 @@ import { jitter, type Random } from "../../lib/random.ts";
 import type { KubeApi, WriteFence } from "../kube/client/kube-api.ts";
 import { acquireLease } from "../kube/leader-election/acquire-lease.ts";
 import { LEASE_TIMING, type LeaseOptions } from "../kube/leader-election/lease-options.ts";
-import type { LeaseRecord } from "../kube/leader-election/lease-record.ts";
+import { LEASE_LABEL, type LeaseRecord } from "../kube/leader-election/lease-record.ts";
 import type { Leadership } from "../kube/leader-election/leadership.ts";
 import { reportLeaseFailure } from "../kube/leader-election/report-lease-failure.ts";
 import { findLease, takeLease } from "../kube/leader-election/take-lease.ts";
 import type { RequestProblems } from "../kube/request-problems.ts";
 import { LEASES } from "../kube/resource.ts";
-import { LEASE_LABEL } from "../kube/leader-election/lease-record.ts";
 import { ShardBoard, SHARDS_LABEL } from "./shard-board.ts";
 import { quotaOf } from "./shard-of.ts";
 import { firstOf } from "../lib/first-of.ts";
@@ -167,10 +166,9 @@ class ShardCoordinator implements AsyncDisposable {
   #reportStandby(): void {
     const { identity, namespace, logger } = this.#options;
     const holders = this.#held.size > 0 ? [] : this.#board.holders(identity);
-    const leases = holders.map(
-      ([name, holder]) => `${namespace}/${name} is held by ${holder.slice(0, MAX_HOLDER)}`,
-    );
-    const now = firstOf(leases);
+    const now = firstOf(holders, {
+      text: ([name, holder]) => `${namespace}/${name} is held by ${holder.slice(0, MAX_HOLDER)}`,
+    });
     if (now !== "" && now !== this.#reported)
       logger.info({ identity }, `not leading: lease ${now}`);
     this.#reported = now;

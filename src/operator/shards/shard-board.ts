@@ -8,7 +8,10 @@ import {
   readLease,
 } from "../kube/leader-election/lease-record.ts";
 
-/** Label of the Leases of shards and replicas: the number of shards that the holder divides the connections into. */
+/**
+ * Label of the same Leases as `LEASE_LABEL`: the number of shards that the holder divides the
+ * connections into.
+ */
 export const SHARDS_LABEL = "vaultsync.dev/shards";
 /**
  * Time in milliseconds without a renewal after which the Lease of a replica that was killed is

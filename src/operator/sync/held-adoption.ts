@@ -19,7 +19,7 @@ export function heldAdoption(
   if (state.state !== "owned" || state.adoption === undefined || removed.length === 0)
     return undefined;
   if (state.adoption.confirmed === `${removed.length}`) return undefined;
-  const keys = firstOf([...removed].sort(), MAX_NAMED);
+  const keys = firstOf([...removed].sort(), { max: MAX_NAMED });
   const confirm = `kubectl annotate ${kind.toLowerCase()} -n ${namespace} ${name} ${CONFIRM_REMOVALS_ANNOTATION}=${removed.length}`;
   const gone = items.some(({ id }) => removed.includes(id)) ? " or whose source is gone" : "";
   const message = `the ${kind} ${name} is handed over with keys that the spec does not have${gone}, which would be removed: ${keys}; it is left unchanged`;

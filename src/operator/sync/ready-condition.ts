@@ -266,8 +266,8 @@ export function readyConditionOf(
   if (worst === undefined)
     return { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
   const alike = problems.filter(({ state }) => state === worst.state || state === "removed");
-  const texts = alike.map((problem) => explain(problem, absent));
-  return notReady(reasonOf[worst.state], firstOf(texts, 3, "; "));
+  const text = (problem: Problem): string => explain(problem, absent);
+  return notReady(reasonOf[worst.state], firstOf(alike, { separator: "; ", text }));
 }
 
 /**

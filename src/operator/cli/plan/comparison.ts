@@ -90,7 +90,7 @@ export class Comparison {
       const [one] = all;
       if (one !== undefined && this.state.fannedOut.get(keyOf(one)) === "denied")
         return `${id} is not compared with the cluster: you may not read it there`;
-      const names = firstOf(all.map(({ manifest }) => manifest.namespace));
+      const names = firstOf(all, { text: ({ manifest }) => manifest.namespace });
       return `${id} in namespace ${names} is not compared with the cluster: its status does not show what the target has there`;
     });
   }

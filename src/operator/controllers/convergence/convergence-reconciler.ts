@@ -262,7 +262,7 @@ export class ConvergenceReconciler {
       type: "Normal",
       reason: "Converged",
       action: "Prove",
-      note: `every pod that uses the target runs ${firstOf(versions, MAX_NAMED)}`,
+      note: `every pod that uses the target runs ${firstOf(versions, { max: MAX_NAMED })}`,
     });
   }
 

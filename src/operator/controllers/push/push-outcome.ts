@@ -49,7 +49,7 @@ function readyOf(outcomes: readonly PushOutcome[]): ReadyCondition {
       problems.filter(({ reason }) => reason === worst.reason).map(({ message }) => message),
     ),
   ];
-  return notReady(worst.reason, firstOf(alike, SHOWN, "; "));
+  return notReady(worst.reason, firstOf(alike, { max: SHOWN, separator: "; " }));
 }
 
 /**

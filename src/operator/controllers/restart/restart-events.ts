@@ -31,7 +31,7 @@ export class RestartEvents {
 
   /** @param changed names of the resources whose content changed */
   restarted(workload: WorkloadRef, uid: string, changed: readonly string[]): void {
-    const note = `restarted: the content of ${firstOf(changed, MAX_NAMED)} changed`;
+    const note = `restarted: the content of ${firstOf(changed, { max: MAX_NAMED })} changed`;
     this.#ofWorkload(workload, uid, { type: "Normal", reason: eventReasons.restarted, note });
   }
 

@@ -79,7 +79,7 @@ function conflictOver(error: KubeError, resource: SyncResource): Failure | undef
   const { target } = resource;
   const owned = ownedByOthers(error);
   if (owned.length === 0) return undefined;
-  const keys = firstOf(owned.map((cause) => `${keyIn(cause)} (${cause.manager})`));
+  const keys = firstOf(owned, { text: (cause) => `${keyIn(cause)} (${cause.manager})` });
   const handOver = isOfResource(error)
     ? ""
     : `, or hand them over with the annotation ${ADOPT_ANNOTATION}: ${ownerName(resource)}`;
