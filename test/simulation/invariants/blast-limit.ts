@@ -98,12 +98,15 @@ export class BlastLimit {
     );
     const isKnown = ({ name, target }: Loss["lost"][number]): boolean =>
       !target.includes(` ${namespace}/`) || requested.has(`${target} ${name}`);
+    this.#keep(isKnown);
+  }
+
+  /** Forgets what else was lost. */
+  #keep(isKnown: (lost: Loss["lost"][number]) => boolean): void {
     this.#losses = this.#losses.map((loss) => ({ ...loss, lost: loss.lost.filter(isKnown) }));
   }
 
-  /**
-   * Takes in an edit. The operator does not miss a name that a user gave up before it held any.
-   */
+  /** Takes in an edit. The operator does not miss a name that a user gave up before it held any. */
   #edit(resource: KubeObject, spec: Spec): void {
     const { namespace } = resource.metadata;
     if (!("connectionRef" in spec)) return;
@@ -111,7 +114,7 @@ export class BlastLimit {
     const requested = new Set(itemsOf(spec).map(({ source }) => source));
     const isKnown = ({ name, target }: Loss["lost"][number]): boolean =>
       target !== targetOf(resource) || requested.has(name);
-    this.#losses = this.#losses.map((loss) => ({ ...loss, lost: loss.lost.filter(isKnown) }));
+    this.#keep(isKnown);
   }
 
   /**

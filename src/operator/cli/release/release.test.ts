@@ -16,18 +16,20 @@ async function foundNextTo(namespace: string, name: string, labels: Record<strin
   server.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
   const metadata = { namespace, name, labels };
   server.create(LEASES, { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec });
-  const renewal = setInterval(() => {
-    const renewTime = new Date(clock.now()).toISOString();
-    server.patch(LEASES, { namespace, name }, { spec: { renewTime } });
-  }, 10);
-  try {
-    return await pump(
-      clock,
-      runningOperator(new ApiClient(server), { namespace: ALL_NAMESPACES, clock }, signal),
-    );
-  } finally {
-    clearInterval(renewal);
-  }
+  const ended = new AbortController();
+  const renew = async (): Promise<void> => {
+    for (;;) {
+      await clock.sleep(2_000, ended.signal);
+      const renewTime = new Date(clock.now()).toISOString();
+      server.patch(LEASES, { namespace, name }, { spec: { renewTime } });
+    }
+  };
+  const renewed = renew().catch(() => undefined);
+  const operator = { namespace: ALL_NAMESPACES, clock };
+  const found = await pump(clock, runningOperator(new ApiClient(server), operator, signal));
+  ended.abort();
+  await renewed;
+  return found;
 }
 
 test.each([
