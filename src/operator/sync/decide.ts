@@ -244,7 +244,7 @@ function obstacle(
     : undefined;
 }
 
-/** Returns the condition of a target that would have no key, or not those that its type requires. */
+/** Returns the condition of a target without any key, or without those that its type requires. */
 function explainMissing(
   resource: SyncResource,
   resolutions: readonly Resolution[],

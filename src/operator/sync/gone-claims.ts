@@ -6,8 +6,8 @@ export const isDropped = (resolution: Resolution): boolean =>
   "deletion" in resolution && resolution.deletion === "due";
 
 /**
- * Returns the claims whose bytes have to leave a target, with the resolution that says why. Bytes of a
- * source at its deadline have to, whatever key an earlier spec gave them.
+ * Returns the claims whose bytes have to leave a target, with the resolution that says why. Bytes
+ * of a source at its deadline have to, whatever key an earlier spec gave them.
  * @param hasOwn whether the claim of the item itself is of its source
  */
 export function goneClaims(

@@ -56,8 +56,8 @@ const formOf = (made: string | undefined, contracts: string | undefined): string
 export const madeBy = (form: string | undefined): string => form?.split(".")[0] ?? "";
 
 /**
- * Reports whether bytes were made in another way than the spec of an item says, and are not the value
- * of a source unchanged.
+ * Reports whether bytes were made in another way than the spec of an item says, and are not the
+ * unchanged value of a source.
  */
 export const isOfOtherSpec = (
   { form }: Pick<SyncItem, "form">,

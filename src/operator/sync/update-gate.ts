@@ -12,18 +12,18 @@ interface Reconciled {
 }
 
 /**
- * Reports whether the spec has changed since the last reconcile: a difference in the target need
- * not be a change of another writer.
+ * Reports whether the spec has changed since the last reconcile, or was never reconciled: a
+ * difference in the target need not be a change of another writer.
  */
 export const isNewSpec = ({ before, resource }: Reconciled): boolean =>
   before.observedGeneration !== resource.generation;
 
 /**
- * Reports whether a user changed the spec since the last reconcile and decides now. An empty status,
- * of a new resource or because a user removed it, does not say it: the target may be older.
+ * Reports whether a status says that a user changed the spec since, and so decides now. An empty
+ * one, of a new resource or because a user removed it, does not: the target may be older.
  */
-export const isEdited = ({ before: { observedGeneration = -1 }, resource }: Reconciled): boolean =>
-  observedGeneration >= 0 && observedGeneration !== resource.generation;
+export const isEdited = (reconciled: Reconciled): boolean =>
+  (reconciled.before.observedGeneration ?? -1) >= 0 && isNewSpec(reconciled);
 
 /**
  * Reports whether a target has keys that an earlier spec named: the present one could not be

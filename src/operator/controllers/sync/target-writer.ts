@@ -89,8 +89,8 @@ export class TargetWriter {
   }
 
   /**
-   * Returns the content that was verified before, if the plan needs no bytes of it, and the status no
-   * digest of them: a process that trusted an earlier status has not read them.
+   * Returns the content that was verified before, if the plan needs no bytes of it, and the status
+   * no digest of them: a process that trusted an earlier status has not read them.
    */
   #verified(
     action: Plan["action"],
