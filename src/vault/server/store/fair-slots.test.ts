@@ -104,6 +104,21 @@ test("an account is no longer busy a second after much work", async () => {
   await Promise.all(after);
 });
 
+test("work of a busy account starts when it is no longer busy, while other work runs on", async () => {
+  const { clock, running, ended, work, works } = start({ share: 2, busy: 2 });
+  const long = works(5, "long", 10_000);
+  const first = work("little", 60);
+  await clock.advance(60);
+  expect(ended).toEqual(["little"]);
+  const second = work("little", 1);
+  await clock.advance(1);
+  expect(running.get("little")).toBe(0);
+  await clock.advance(100);
+  expect(ended).toEqual(["little", "little"]);
+  await clock.advance(30_000);
+  await Promise.all([...long, first, second]);
+});
+
 test("work that is aborted while it waits leaves its place, and a failure its slot", async () => {
   const { clock, slots, ended, work } = start({ slots: 1 });
   const first = work("a", 10);

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../lib/clock.ts";
+import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Party } from "./store.ts";
 
 /** Number of accounts that are remembered while none of their work waits or runs: the last ones. */
@@ -49,6 +49,8 @@ export class FairSlots {
   readonly #accounts = new Map<string, Account>();
   /** Those whose work waits, in order of arrival and of their last turns. */
   readonly #waiting = new Set<Account>();
+  /** Until a busy account whose work waits is no longer busy, while slots are free. */
+  #fading: Timer | undefined;
   /** The account that `ready` lets wait. */
   #unready: Account | undefined;
   /** Called when no work runs or waits. */
@@ -139,6 +141,22 @@ export class FairSlots {
       if (next.waiting.size > 0) this.#waiting.add(next);
       start?.();
     }
+    this.#startFaded();
+  }
+
+  /**
+   * Starts work that waits only because its account is busy as soon as it no longer is: other work
+   * may run long, and then no end of it comes first.
+   */
+  #startFaded(): void {
+    this.#fading?.[Symbol.dispose]();
+    this.#fading = undefined;
+    if (this.#free === 0) return;
+    const waits = [...this.#waiting]
+      .filter((account) => account.running < this.#share)
+      .map((account) => this.#fadingMs * Math.log(this.#usedLately(account) / this.#busyMs));
+    if (waits.length === 0) return;
+    this.#fading = this.#clock.timer(Math.ceil(Math.min(...waits)) + 1, () => this.#startNext());
   }
 
   /** Reports whether the work of an account may not start yet; then it is tried again later. */
