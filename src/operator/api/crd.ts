@@ -80,6 +80,7 @@ const syncColumns = (...more: readonly Column[]): Column[] =>
 const fanOutColumns = userColumns(
   { name: "Namespaces", type: "integer", jsonPath: ".status.namespaces.selected" },
   { name: "In-Sync", type: "integer", jsonPath: ".status.namespaces.ready" },
+  syncedColumn,
 );
 
 const pushColumns = userColumns(

@@ -112,6 +112,7 @@ const shared = {
   itemsOmitted: true,
   approvalDigest: true,
   lastForceSync: true,
+  syncedAt: true,
 } as const;
 
 /** Status of a ClusterVaultSecret: its items are of a namespace in sync, if there is one. */

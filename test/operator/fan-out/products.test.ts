@@ -146,6 +146,23 @@ test.each(["ClusterVaultSecret", "VaultSecret"])(
   },
 );
 
+test.each(["ClusterVaultSecret", "VaultSecret"])(
+  "a refreshInterval lasts over a restart (%s)",
+  async (kind) => {
+    await using scene = await sceneOf(kind);
+    put(scene, kind, { refreshInterval: "1h" });
+    await scene.settle();
+    const before = dataIn(scene, "jobs");
+    scene.vault().writeAs(account, ["login"]);
+    await scene.settle(20 * 60_000);
+    await scene.restart();
+    await scene.settle(30 * 60_000);
+    expect(dataIn(scene, "jobs")).toEqual(before);
+    await scene.settle(20 * 60_000);
+    expect(dataIn(scene, "jobs")).not.toEqual(before);
+  },
+);
+
 test("workloads with the annotation auto follow with --target-watch=off", async () => {
   await using scene = await sceneWith({}, ALL, { autoRestart: "on", targetWatch: "off" });
   await createWorkload(scene);

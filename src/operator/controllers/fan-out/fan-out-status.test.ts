@@ -148,6 +148,14 @@ test("items and target are those that namespaces share, and stay while none says
   expect(later).toMatchObject({ ...shared });
 });
 
+test("the last change of a target in any namespace is shown, and stays", () => {
+  const [early, late] = ["2026-11-28T23:00:00.000Z", "2026-11-28T23:30:00.000Z"];
+  const parts = [early, late, early].map((syncedAt, at) => part(`n${at}`, "Synced", { syncedAt }));
+  expect(statusOf(parts)["syncedAt"]).toBe(late);
+  const later = nextFanOutStatus({ syncedAt: late }, input([part("a")]));
+  expect(later).toMatchObject({ syncedAt: late });
+});
+
 test("a forced sync is echoed when the last namespace has synced", () => {
   const resource = { suspend: false, generation: 2, forceSync: "now", target: TARGET };
   const echoed = part("a", "Synced", { lastForceSync: "now" });

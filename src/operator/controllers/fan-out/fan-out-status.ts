@@ -162,6 +162,13 @@ function withItemsOfOthers(
   return { items: shown, itemsOmitted: omitted === 0 ? undefined : omitted };
 }
 
+/** Returns the time of the last change of a target in any namespace. */
+const lastSynced = (parts: readonly Part[]): string | undefined =>
+  parts
+    .flatMap(({ status }) => status?.syncedAt ?? [])
+    .sort()
+    .at(-1);
+
 /** Returns the status of a resource from the statuses of its namespaces. It equals `before` if it is the same. */
 export function nextFanOutStatus(before: FanOutStatus, input: Input): object {
   const { resource, parts, now } = input;
@@ -199,5 +206,6 @@ export function nextFanOutStatus(before: FanOutStatus, input: Input): object {
             .map(({ namespace, reason, message }) => ({ namespace, reason, message })),
     approvalDigest,
     lastForceSync: (isEchoed ? forceSync : undefined) ?? before.lastForceSync,
+    syncedAt: lastSynced(parts) ?? before.syncedAt,
   });
 }

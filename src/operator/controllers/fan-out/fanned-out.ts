@@ -25,8 +25,10 @@ type StatusWrite = KubeApi["replaceStatus"];
  */
 function sharedStatus({ status }: KubeObject): object | undefined {
   if (!isObject(status)) return undefined;
-  const { observedGeneration, target, connection, items, itemsOmitted, lastForceSync } = status;
-  const shared = { observedGeneration, target, connection, items, itemsOmitted, lastForceSync };
+  const { observedGeneration, target, syncedAt, connection, items, itemsOmitted } = status;
+  const { lastForceSync } = status;
+  const facts = { observedGeneration, target, syncedAt, connection, items, itemsOmitted };
+  const shared = { ...facts, lastForceSync };
   const ready = readStatus("ClusterVaultSecret", { conditions: status["conditions"] });
   const suspended = findCondition(ready.conditions, "Ready");
   // A suspended resource did not follow the lists: its deadlines prove no removal.
