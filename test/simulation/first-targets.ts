@@ -5,6 +5,7 @@ import { isReason, isStalled } from "../../src/operator/api/reasons.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { belongsTo } from "./expectations.ts";
 import { findOwner, isFanOut } from "./fanned-out.ts";
+import { type Spec, targetOf } from "./invariants/spec-items.ts";
 import { mergedInto } from "./invariants/target-write.ts";
 import { isServed } from "./reach.ts";
 import { Violation, type World } from "./world.ts";
@@ -33,8 +34,11 @@ export const waiting = (world: World): readonly KubeObject[] =>
   world.resources.filter((object) => {
     if (!awaitsFirstTarget(object)) return false;
     const { namespace, name } = object.metadata;
+    const current = targetOf(object.kind, name, object["spec"] as Spec);
+    const isCurrent = ({ kind, metadata }: KubeObject): boolean =>
+      kind === current.kind && metadata.name === current.name;
     const hasKeys = (target: KubeObject): boolean =>
-      mergedInto(target).has(`${object.kind}/${name}`) ||
+      (isCurrent(target) && mergedInto(target).has(`${object.kind}/${name}`)) ||
       // Without its label, no watch shows a target.
       (target.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY && belongsTo(object, target));
     const hasTarget = [...world.server.all(SECRETS), ...world.server.all(CONFIG_MAPS)].some(

@@ -5,6 +5,7 @@ import { withCoincidingChanges } from "./coinciding-changes.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
 import { withHeldEdits } from "./held-edits.ts";
 import { withIdentities } from "./identities.ts";
+import { withMovedKeys } from "./moved-keys.ts";
 import { hasFanOut, withFanOut } from "./random-fan-out.ts";
 import { randomCommands } from "./random-commands.ts";
 import { withRareSequences } from "./rare-sequences.ts";
@@ -103,13 +104,17 @@ export async function shrink<C>(
   return shortest;
 }
 
-/** Runs an episode of random commands. Equal seeds give equal episodes. */
+/**
+ * Runs an episode of random commands, or the first `upTo` of them. Equal seeds give equal episodes.
+ */
 export type RunEpisode<C = Command> = (
   seed: number,
   steps: number,
+  upTo?: number,
 ) => Promise<Failure<C> | undefined>;
 
-export const randomEpisode: RunEpisode = (seed, steps) => runEpisode(seed, commandsOf(seed, steps));
+export const randomEpisode: RunEpisode = (seed, steps, upTo) =>
+  runEpisode(seed, commandsOf(seed, steps).slice(0, upTo));
 
 /** Returns the random commands of an episode. */
 export function commandsOf(seed: number, steps: number): Command[] {
@@ -121,7 +126,7 @@ export function commandsOf(seed: number, steps: number): Command[] {
       : commands;
   const wide = isWide ? withFanOut(connected, seed) : connected;
   const rare = withRareSequences(withTopology(wide, seed), seed);
-  const varied = withHeldEdits(withCoincidingChanges(rare, seed), seed);
+  const varied = withMovedKeys(withHeldEdits(withCoincidingChanges(rare, seed), seed), seed);
   const broken = withBrokenConnections(varied, seed);
   const wiped = withWipedStatuses(withIdentities(broken, seed), seed);
   return withReportedUses(wiped, seed);

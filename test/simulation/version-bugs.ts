@@ -12,6 +12,26 @@ export const versionBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "an emptied status that opens a gate": {
+    invariants: ["I24"],
+    changes: [
+      {
+        file: "sync/update-gate.ts",
+        from: "(reconciled.before.observedGeneration ?? -1) >= 0 && isNewSpec(reconciled)",
+        to: "isNewSpec(reconciled)",
+      },
+    ],
+  },
+  "removed bytes that stay under another key": {
+    invariants: ["I19"],
+    changes: [
+      {
+        file: "sync/gone-claims.ts",
+        from: "if (sources === undefined) continue;",
+        to: "if (sources !== undefined) continue;",
+      },
+    ],
+  },
   "a hold that ignores the version which it names": {
     invariants: ["I5"],
     changes: [

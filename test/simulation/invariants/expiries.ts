@@ -21,10 +21,10 @@ const LISTED_MS = 110_000;
 const PROVEN_MS = 360_000;
 
 /**
- * The bytes of an entry leave every target when the vault has removed it at its deadline or, with
- * `whenMissing: Delete`, at any other time, unless its policy keeps them (I19). It does not matter
- * what the target is made of, or that a stranger has an entry of the name. Judges only what happens
- * while nothing is disturbed.
+ * The bytes of an entry leave every target, under any key, when the vault has removed it at its
+ * deadline or, with `whenMissing: Delete`, their key at any other time, unless its policy keeps them
+ * (I19). It does not matter what the target is made of, or that a stranger has an entry of the
+ * name. Judges only what happens while nothing is disturbed.
  */
 export function checkExpiries(world: World): void {
   const { clock, quietSince } = world;
@@ -34,19 +34,22 @@ export function checkExpiries(world: World): void {
     if (!isServed(world, resource) || !isTypeAllowed(world, spec)) continue;
     const { immutable = false } = spec.target ?? {};
     const target = targetObject(world, resource);
-    const vault = listedVault(world, resource, spec);
-    if (!target || !vault || immutable || target["immutable"] === true || spec.suspend) continue;
+    const listed = listedVault(world, resource, spec);
+    if (!target || !listed || immutable || target["immutable"] === true || spec.suspend) continue;
     if (isUnverified(resource, target)) continue;
     const content = ownContent(resource, target);
-    for (const { key, items } of outputsOf(spec)) {
-      const followed = items.filter(({ version }) => version === "latest");
-      const expired = world.vaults
-        .originsIn(content[key] ?? "")
-        .find((origin) =>
-          followed.some(
-            (item) => isSourceOf(item, origin) && mustLeave(world, vault, spec, item, origin),
-          ),
+    const followed = outputsOf(spec).flatMap(({ key, items }) =>
+      items.filter(({ version }) => version === "latest").map((item) => ({ key, item })),
+    );
+    for (const [key, value] of Object.entries(content)) {
+      const mustGo = (origin: Origin): boolean =>
+        followed.some(
+          (one) =>
+            isSourceOf(one.item, origin) &&
+            (isRemoved(world, listed, spec, one.item, origin) ||
+              (one.key === key && isMissing(world, listed, spec, one.item, origin))),
         );
+      const expired = world.vaults.originsIn(value).find(mustGo);
       if (!expired) continue;
       const owner = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
       throw new Violation(
@@ -72,12 +75,18 @@ function isUnverified(resource: KubeObject, { metadata }: KubeObject): boolean {
   return isGone && target?.resourceVersion !== metadata.resourceVersion;
 }
 
+/** A vault, and the connection that lists it. */
+interface Listed {
+  readonly vault: string;
+  readonly connection: ConnectionSpec;
+}
+
 /** Returns the connection and the vault that a resource follows reliably. */
 function listedVault(
   world: World,
   { metadata: { namespace } }: KubeObject,
   spec: Spec,
-): { vault: string; connection: ConnectionSpec } | undefined {
+): Listed | undefined {
   const connection = isOfCluster(spec)
     ? undefined
     : world.server.find(vaultConnectionKind, { namespace, name: spec.connectionRef.name });
@@ -114,31 +123,61 @@ function ownContent(
 const isSourceOf = ({ source, owner }: Item, origin: Origin): boolean =>
   source === origin.name && (owner ?? origin.owner) === origin.owner;
 
-function mustLeave(
-  world: World,
-  { vault, connection }: { vault: string; connection: ConnectionSpec },
-  { target: { whenRemoved = "Delete", whenMissing = "Retain" } = {} }: Spec,
+/** Reports whether the list has the secret that bytes are of, or one in its place. */
+function hasEntry(
+  { vaults }: World,
+  { vault, connection }: Listed,
   item: Item,
-  origin: Origin,
+  { name, owner }: Origin,
 ): boolean {
-  const { vaults, clock, quietSince } = world;
-  const { name, owner, at } = origin;
-  if (origin.vault !== vault || origin.kind !== "secret") return false;
   // Another trusted owner's secret of the name does not replace it, and what was trusted once stays
   // while it is there. A stranger's changes nothing.
-  const isListed = vaults
+  return vaults
     .list(vault, connection.email)
     .some(
       (entry) =>
         entry.key_name === name &&
         (entry.owner === owner || isTrustedOwner(connection, item, entry.owner)),
     );
-  if (isListed) return false;
+}
+
+/** Reports whether bytes have to leave their key because their secret is proven to be missing. */
+function isMissing(
+  world: World,
+  listed: Listed,
+  { target: { whenMissing = "Retain" } = {} }: Spec,
+  item: Item,
+  origin: Origin,
+): boolean {
+  const { vault } = listed;
+  const { name, owner } = origin;
+  const { vaults, clock, quietSince } = world;
+  const isProven =
+    clock.monotonic() - Math.max(vaults.changedAt(vault, name), quietSince) >= PROVEN_MS;
+  return (
+    whenMissing === "Delete" &&
+    isProven &&
+    isOf(vault, origin) &&
+    !hasEntry(world, listed, item, origin) &&
+    vaults.deadlinesOf(vault, name, owner).length === 0
+  );
+}
+
+/** Reports whether bytes have to leave any key because their secret reached its deadline. */
+function isRemoved(
+  world: World,
+  listed: Listed,
+  { target: { whenRemoved = "Delete" } = {} }: Spec,
+  item: Item,
+  origin: Origin,
+): boolean {
+  const { vaults, clock, quietSince } = world;
+  const { vault } = listed;
+  const { name, owner, at } = origin;
+  if (whenRemoved === "Retain" || !isOf(vault, origin) || hasEntry(world, listed, item, origin))
+    return false;
+  if (vaults.irregular.has(`${vault} ${owner} ${name}`)) return false;
   const changedAt = Math.max(vaults.changedAt(vault, name), quietSince);
-  const hadDeadline = vaults.deadlinesOf(vault, name, owner).length > 0;
-  const isProven = clock.monotonic() - changedAt >= PROVEN_MS;
-  if (whenMissing === "Delete" && isProven && !hadDeadline) return true;
-  if (whenRemoved === "Retain" || vaults.irregular.has(`${vault} ${owner} ${name}`)) return false;
   // On the monotonic clock.
   const ages = vaults
     .deadlinesOf(vault, name, owner)
@@ -148,3 +187,6 @@ function mustLeave(
     return isFollowed && at < deadline && clock.monotonic() - deadline >= LEAVE_MS;
   });
 }
+
+const isOf = (vault: string, origin: Origin): boolean =>
+  origin.vault === vault && origin.kind === "secret";

@@ -36,11 +36,15 @@ function isLongOutside({ world }: TargetWrite, spec: Spec): boolean {
   return [0, LAG_MS / 2, LAG_MS].every((ms) => isOutside(spec, clock.now() - ms));
 }
 
-/** Reports whether the last status of a resource is of its present spec. */
+/**
+ * Reports whether the last status of a resource is of its present spec, or empty: another party has
+ * removed it, and that decides nothing.
+ */
 function isReported({ world, namespace, owner }: TargetWrite): boolean {
   const object = findOwner(world.server, namespace, owner);
   const { observedGeneration } = (object?.["status"] ?? {}) as { observedGeneration?: number };
-  return object !== undefined && observedGeneration === object.metadata.generation;
+  const isEmpty = (observedGeneration ?? -1) < 0;
+  return object !== undefined && (isEmpty || observedGeneration === object.metadata.generation);
 }
 
 /**
