@@ -27,12 +27,12 @@ export class EpisodeThread<C = Command> implements AsyncDisposable {
     this.#worker = this.#start();
   }
 
-  readonly run: RunEpisode<C> = async (seed, steps) => {
+  readonly run: RunEpisode<C> = async (...episode) => {
     if (++this.#episodes % EPISODES_PER_WORKER === 0) {
       await this.#worker.terminate();
       this.#worker = this.#start();
     }
-    this.#worker.postMessage([seed, steps], []);
+    this.#worker.postMessage(episode, []);
     const [failure] = (await once(this.#worker, "message")) as [Failure<C> | undefined];
     return failure;
   };

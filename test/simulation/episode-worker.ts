@@ -11,6 +11,6 @@ plant(planted);
 const run = pushes
   ? (await import("./pushes/push-episode.ts")).randomPushEpisode
   : (await import("./simulate.ts")).randomEpisode;
-parentPort?.on("message", ([seed, steps]: Parameters<typeof run>) => {
-  void run(seed, steps).then((failure) => parentPort?.postMessage(failure, []));
+parentPort?.on("message", (episode: Parameters<typeof run>) => {
+  void run(...episode).then((failure) => parentPort?.postMessage(failure, []));
 });

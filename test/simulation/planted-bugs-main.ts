@@ -2,10 +2,9 @@ import { parseArgs } from "node:util";
 import { EpisodeThread } from "./episode-thread.ts";
 import { type Finding, findPlantedBug } from "./find-planted-bug.ts";
 import { isPushBug, plantedBugs } from "./planted-bugs.ts";
-import type { Failure, RunEpisode } from "./simulate.ts";
 
 const USAGE = `Plant known bugs in the operator, one at a time, and print after how many random steps the simulation finds each. The control
-runs the same steps without the bug: a violation there is not due to it.
+runs the same steps without the bug, up to the violation: one there is not due to it.
 
 Usage: npm run simulation:bugs -- [--bug NAME] [--steps N] [--seeds S,S…]
 
@@ -26,16 +25,6 @@ const { values } = parseArgs({
   },
 });
 
-/** Returns a runner that runs each episode once, whatever number of bugs asks for it. */
-function once(run: RunEpisode): RunEpisode {
-  const results = new Map<number, Promise<Failure | undefined>>();
-  return (seed, steps) => {
-    const result = results.get(seed) ?? run(seed, steps);
-    results.set(seed, result);
-    return result;
-  };
-}
-
 function row(bug: string, findings: readonly Finding[]): string {
   const invariants = new Set(findings.flatMap(({ violation }) => violation?.split(":")[0] ?? []));
   const steps = findings.map((finding) => finding.steps ?? "not found");
@@ -52,7 +41,6 @@ async function main(): Promise<void> {
   process.stdout.write(`|---|${"---:|".repeat(seeds.length)}---|---|\n`);
   await using control = new EpisodeThread();
   await using pushControl = new EpisodeThread({ pushes: true });
-  const [intact, intactPushes] = [once(control.run), once(pushControl.run)];
   for (const bug of bugs) {
     const pushes = isPushBug(bug);
     await using thread = new EpisodeThread({ bug, pushes });
@@ -62,7 +50,7 @@ async function main(): Promise<void> {
         await findPlantedBug(
           bug,
           { seed, steps: Number(values.steps) },
-          { broken: thread.run, intact: pushes ? intactPushes : intact },
+          { broken: thread.run, intact: pushes ? pushControl.run : control.run },
         ),
       );
     }

@@ -1,4 +1,4 @@
-import { onUnhandledRejection, type Failure } from "../simulate.ts";
+import { onUnhandledRejection, type Failure, type RunEpisode } from "../simulate.ts";
 import { Violation } from "../world.ts";
 import { type PushCommand, performPush } from "./push-commands.ts";
 import { difference } from "./push-expectations.ts";
@@ -53,11 +53,8 @@ export async function runPushEpisode(
   }
 }
 
-/** Runs an episode of random commands. Equal seeds give equal episodes. */
-export const randomPushEpisode = (
-  seed: number,
-  steps: number,
-): Promise<Failure<PushCommand> | undefined> => runPushEpisode(seed, pushCommandsOf(seed, steps));
+export const randomPushEpisode: RunEpisode<PushCommand> = (seed, steps, upTo) =>
+  runPushEpisode(seed, pushCommandsOf(seed, steps).slice(0, upTo));
 
 /**
  * Ends all faults, and waits until the vault has the bytes of the Secrets, or a reason says why
