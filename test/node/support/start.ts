@@ -2,12 +2,13 @@ import type { TestProject } from "vitest/node";
 import { loadImage } from "../../../scripts/cluster/image.ts";
 import { installOperator, installVault } from "../../../scripts/cluster/install.ts";
 import { type Progress, terminalProgress } from "../../lab/control-plane/progress.ts";
+import { type MonitoringPrograms, monitoringPrograms } from "../../lab/node/monitoring.ts";
 import { explained } from "../../lab/node/explained.ts";
-import type { NodeFeatures } from "../../lab/node/programs.ts";
 import { startNode } from "../../lab/node/start.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
+    monitoring: MonitoringPrograms;
     /** The vault in the cluster, and the password of its account. */
     vault: {
       readonly url: string;
@@ -19,29 +20,24 @@ declare module "vitest" {
 }
 
 /**
- * Starts a node, and installs vault and operator from their charts with the image of this checkout:
- * once more when that fails, because a start depends on the machine. The reason is printed.
+ * Global setup of Vitest: starts a node that enforces NetworkPolicies, and installs vault and
+ * operator from their charts with the image of this checkout: once more when that fails, because a
+ * start depends on the machine. The reason is printed.
  */
-export async function start(
-  project: TestProject,
-  progress: Progress,
-  features: NodeFeatures = {},
-): Promise<() => Promise<void>> {
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const progress = terminalProgress();
+  project.provide("monitoring", await monitoringPrograms(progress));
   try {
-    return await startOnce(project, progress, features);
+    return await start(project, progress);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     progress.note(`The node is started once more: ${why}`);
-    return startOnce(project, progress, features);
+    return start(project, progress);
   }
 }
 
-async function startOnce(
-  project: TestProject,
-  progress: Progress,
-  features: NodeFeatures,
-): Promise<() => Promise<void>> {
-  const cluster = await startNode({ progress, ...features });
+async function start(project: TestProject, progress: Progress): Promise<() => Promise<void>> {
+  const cluster = await startNode({ progress, networkPolicies: true });
   try {
     await loadImage(cluster, progress);
     const vault = await explained(cluster, async () => {
@@ -59,9 +55,4 @@ async function startOnce(
   return async () => {
     await cluster[Symbol.asyncDispose]();
   };
-}
-
-/** Global setup of Vitest. */
-export default function setup(project: TestProject): Promise<() => Promise<void>> {
-  return start(project, terminalProgress());
 }
