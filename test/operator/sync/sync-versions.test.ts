@@ -146,6 +146,25 @@ describe("the same version with other bytes, as after a restored backup", () => 
     await scene.settle();
     expect(scene.outcome()).toBe("password=recreated, Synced");
   });
+
+  // The list has no creation time of such a version.
+  test("is unknown below the latest one: its bytes stay until the target is deleted", async () => {
+    await using scene = await SimulatedWorld.following(
+      [{ name: "db", version: 2, createdAt: 1_000 }],
+      {},
+    );
+    const data = [{ secretKey: "password", remoteRef: { key: "db", version: 1 } }];
+    scene.follow({}, { data });
+    await scene.settle();
+    expect(scene.outcome()).toBe("password=vault db@1, Synced");
+    scene.vault().expose = () => ({ value: "recreated" });
+    scene.vault().lists({ name: "db", version: 2, createdAt: 2_000 });
+    await scene.settle();
+    expect(scene.outcome()).toBe("password=vault db@1, Synced");
+    scene.server.delete(SECRETS, target);
+    await scene.settle();
+    expect(scene.outcome()).toBe("password=recreated, Synced");
+  });
 });
 
 describe("a failing read", () => {
