@@ -5,7 +5,7 @@ import { withCoincidingChanges } from "./coinciding-changes.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
 import { withHeldEdits } from "./held-edits.ts";
 import { withIdentities } from "./identities.ts";
-import { withMovedKeys } from "./moved-keys.ts";
+import { withQuietScenes } from "./quiet-scenes.ts";
 import { hasFanOut, withFanOut } from "./random-fan-out.ts";
 import { randomCommands } from "./random-commands.ts";
 import { withRareSequences } from "./rare-sequences.ts";
@@ -126,7 +126,7 @@ export function commandsOf(seed: number, steps: number): Command[] {
       : commands;
   const wide = isWide ? withFanOut(connected, seed) : connected;
   const rare = withRareSequences(withTopology(wide, seed), seed);
-  const varied = withMovedKeys(withHeldEdits(withCoincidingChanges(rare, seed), seed), seed);
+  const varied = withQuietScenes(withHeldEdits(withCoincidingChanges(rare, seed), seed), seed);
   const broken = withBrokenConnections(varied, seed);
   const wiped = withWipedStatuses(withIdentities(broken, seed), seed);
   return withReportedUses(wiped, seed);

@@ -12,6 +12,16 @@ export const versionBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a refreshInterval that is ignored": {
+    invariants: ["I24"],
+    changes: [
+      {
+        file: "sync/update-gate.ts",
+        from: 'Date.parse(before.syncedAt ?? "")',
+        to: 'Date.parse("")',
+      },
+    ],
+  },
   "an emptied status that opens a gate": {
     invariants: ["I24"],
     changes: [

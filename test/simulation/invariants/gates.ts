@@ -1,5 +1,7 @@
+import { FORCE_SYNC_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { isForCluster } from "../../../src/operator/config.ts";
-import { findOwner } from "../fanned-out.ts";
+import { parseDuration } from "../../../src/operator/lib/duration.ts";
+import { findOwner, isFanOut } from "../fanned-out.ts";
 import { selects } from "../selectors.ts";
 import { Violation } from "../world.ts";
 import { isOutside, type Item, needsApproval, outputsOf, type Spec } from "./spec-items.ts";
@@ -7,6 +9,8 @@ import { mergedInto, type TargetWrite, versionIn } from "./target-write.ts";
 
 /** Time after which the operator knows a change, in milliseconds; see `SpecHistory`. */
 const LAG_MS = 90_000;
+/** Time after which a replica that takes over has the last status, with an open watch. */
+const STATUS_LAG_MS = 10_000;
 
 /**
  * Reports whether the replica must know that the namespace is frozen, and for a while longer. A
@@ -47,6 +51,34 @@ function isReported({ world, namespace, owner }: TargetWrite): boolean {
   return object !== undefined && (isEmpty || observedGeneration === object.metadata.generation);
 }
 
+/** What a status says of the last syncs. */
+interface SyncTimes {
+  readonly lastForceSync?: string;
+  readonly syncedAt?: string;
+}
+
+/**
+ * Reports whether the target of a resource changed less than its `refreshInterval` ago, as every
+ * replica must know. A forced sync does not wait, and the status of a resource for several
+ * namespaces has the time of any of them.
+ */
+function isRefreshed(
+  { world, user, namespace, owner }: TargetWrite,
+  specs: readonly Spec[],
+): boolean {
+  const object = findOwner(world.server, namespace, owner);
+  if (object === undefined || isFanOut(object.kind) || world.greatestSkewMs > 0) return false;
+  if (world.replicas.suspendedAt(user, LAG_MS) !== undefined) return false;
+  const { lastForceSync, syncedAt = "" } = (object["status"] ?? {}) as SyncTimes;
+  const forced = object.metadata.annotations?.[FORCE_SYNC_ANNOTATION];
+  const ageMs = world.clock.now() - Date.parse(syncedAt);
+  return (
+    forced === lastForceSync &&
+    ageMs > STATUS_LAG_MS + world.watchDelayMs() &&
+    specs.every(({ refreshInterval = "0s" }) => ageMs < parseDuration(refreshInterval))
+  );
+}
+
 /**
  * Reports whether the vault, and not the spec, adds a key. A pinned version waits for nothing, nor
  * does the one before what another key serves.
@@ -83,8 +115,9 @@ function changeOf(
 }
 
 /**
- * While a gate is closed, no key of a target gets other bytes or is added (I24). A changed spec, a
- * changed target, an accepted version and a hold are decisions of users.
+ * While a gate is closed, no key of a target gets other bytes or is added, and within its
+ * `refreshInterval` no key follows a newer version (I24). A changed spec, a changed target, an
+ * accepted version and a hold are decisions of users.
  */
 export function checkGates(write: TargetWrite): void {
   const { history, name, namespace, before, owner, is, isTampered, writtenAt } = write;
@@ -97,8 +130,9 @@ export function checkGates(write: TargetWrite): void {
   // Without an approval since the last write, no user has approved newer versions.
   const isGated = (spec: Spec): boolean => needsApproval(spec) || isLongOutside(write, spec);
   const isClosed = (specs.length > 0 && specs.every(isGated)) || isFrozen(write);
-  if (!isClosed) return;
+  if (!isClosed && !(specs.length > 0 && isRefreshed(write, specs))) return;
   for (const key of Object.keys(is)) {
+    if (!isClosed && write.was[key] === undefined) continue;
     const change = changeOf(write, specs, key);
     // An approval from before a write that changed no bytes still counts.
     const earlier = history.since(namespace, owner, write.keysAt.get(key) ?? writtenAt);

@@ -2,20 +2,20 @@ import { seededRandom } from "../lab/seeded-random.ts";
 import { Scene } from "./coinciding-changes.ts";
 import type { Command } from "./commands.ts";
 import { SECRET_NAMES } from "./invariants/spec-items.ts";
-import { withSequence } from "./sequences.ts";
+import { restartOf, withSequence } from "./sequences.ts";
 
-/** Share of the episodes with such an edit. */
-const SHARE = 0.05;
+/** Share of the episodes with such a scene. */
+const SHARE = 0.1;
 
 /**
- * Returns the commands with edits, in some episodes, after which a target has the bytes of a secret
- * under a key that it does not feed, until its `delete_time`. Its random numbers are separate: all
- * other episodes are unchanged.
+ * Returns the commands with a scene, in some episodes, whose invariants judge only what happens
+ * while nothing else does. Its random numbers are separate: all other episodes are unchanged.
  */
-export function withMovedKeys(commands: readonly Command[], seed: number): Command[] {
+export function withQuietScenes(commands: readonly Command[], seed: number): Command[] {
   const random = seededRandom(seed ^ 0x30ed);
   if (random() >= SHARE) return [...commands];
-  return withSequence(commands, movedKeys(new Scene(random)), random);
+  const scene = new Scene(random);
+  return withSequence(commands, scene.pick([movedKeys, refreshed])(scene), random);
 }
 
 const from = (secretKey: string, key: string): object => ({ secretKey, remoteRef: { key } });
@@ -50,5 +50,24 @@ export function movedKeys(scene: Scene): Command[] {
     { type: "settle" },
     scene.write(gone, { minutes: 3 }),
     scene.advance(420_000),
+  ];
+}
+
+/** Returns versions that come faster than a resource follows them, and maybe a restart. */
+export function refreshed(scene: Scene): Command[] {
+  const [name] = SECRET_NAMES;
+  return [
+    { type: "end-faults" },
+    scene.connection(),
+    scene.write(name),
+    scene.resource({ data: [from("k1", name)], refreshInterval: "3m" }),
+    { type: "settle" },
+    scene.write(name),
+    scene.advance(65_000),
+    ...scene.maybe(0.5, ...restartOf(0, 1)),
+    scene.write(name),
+    scene.advance(65_000),
+    scene.write(name),
+    scene.advance(240_000),
   ];
 }
