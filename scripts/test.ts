@@ -1,6 +1,6 @@
 /** Runs the whole suite, or the tests that the first argument names. */
 import { spawnSync } from "node:child_process";
-import { runAll, runAside, runNamed, type Menu, type Program } from "./menu/menu.ts";
+import { runAll, runNamed, type Menu, type Program } from "./menu/menu.ts";
 
 const vitest = (project: string, description: string): Program => ({
   description,
@@ -12,25 +12,19 @@ const asRoot = (project: string, description: string): Program => ({
   node: ["scripts/test-as-root.ts", project],
 });
 
-/** They run one after the other; {@link aside} runs next to them. */
-const inFront: Menu = {
+const suite: Menu = {
   postgres: vitest("postgres", "the vault server's tests on PostgreSQL"),
+  web: vitest("web", "the web application, in a browser"),
   integration: vitest("integration", "single modules and the charts against a control plane"),
   faults: vitest("faults", "faults between real processes"),
   e2e: vitest("e2e", "whole operators against a control plane, each in its own namespace"),
   cluster: vitest("cluster", "an operator for the whole cluster, one test after the other"),
-};
-
-/** They mostly wait for pods and for a browser. Each of them, and nothing else, builds into dist. */
-const aside: Menu = {
   image: asRoot("image", "the image, in containers: Linux, as root"),
-  node: asRoot("node", "a node of this machine: mounts, faults, upgrades, policies, alerts"),
-  web: vitest("web", "the web application, in a browser"),
+  mounts: asRoot("mounts", "pods that mount targets, on a node of this machine: Linux, as root"),
 };
-
-const suite: Menu = { ...inFront, ...aside };
 
 const onRequest: Menu = {
+  node: asRoot("node", "the same, and all else on a node: faults, upgrades, policies, alerts"),
   matrix: {
     description: "integration, e2e and cluster on the oldest and the newest Kubernetes",
     node: ["scripts/matrix.ts"],
@@ -54,14 +48,7 @@ const onRequest: Menu = {
 /** `npm run check` has the unit tests. */
 async function runSuite(): Promise<number> {
   const { status } = spawnSync("npm", ["run", "check"], { stdio: "inherit" });
-  if (status !== 0) return status ?? 1;
-  const names = Object.keys(aside).join(", ");
-  process.stdout.write(`Next to the following: ${names}; what each prints comes at its end.\n`);
-  const besides = runAll(aside, runAside);
-  const code = await runAll(inFront);
-  process.stdout.write(`Waiting for the end of ${names}.\n`);
-  const codeOfBesides = await besides;
-  return code === 0 ? codeOfBesides : code;
+  return status === 0 ? runAll(suite) : (status ?? 1);
 }
 
 const unit = vitest("unit", "functions and modules, without a control plane");
@@ -69,6 +56,6 @@ process.exitCode =
   process.argv.length === 2
     ? await runSuite()
     : await runNamed(
-        "npm test [-- NAME [OPTIONS]]    (without NAME: check, then all from postgres to web)",
+        "npm test [-- NAME [OPTIONS]]    (without NAME: check, then all from postgres to mounts)",
         { unit, ...suite, ...onRequest },
       );

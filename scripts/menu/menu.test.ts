@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { afterEach, expect, test, vi } from "vitest";
-import { runAll, runAside, runNamed, runProgram, type Menu } from "./menu.ts";
+import { runAll, runNamed, runProgram, type Menu } from "./menu.ts";
 
 /** Exits with the number of its arguments. */
 const count = { description: "counts", node: ["-e", "process.exit(process.argv.length - 1)"] };
@@ -18,20 +18,6 @@ test("a list of programs ends with the first one that fails", async () => {
   const fails = { description: "fails", node: ["-e", "process.exit(7)"] };
   const never = { description: "never runs", node: ["-e", "process.exit(8)"] };
   expect(await runAll({ count, fails, never })).toBe(7);
-});
-
-test("a program that runs next to others prints when it has ended, and its code is the result", async () => {
-  const written: unknown[] = [];
-  const write = vi.spyOn(process.stdout, "write").mockImplementation((chunk) => {
-    written.push(String(chunk));
-    return true;
-  });
-  const code = "process.stdout.write('out '); console.error('err'); process.exitCode = 3";
-  const result = await runAll({ prints: { description: "", node: ["-e", code] } }, runAside);
-  write.mockRestore();
-  expect(result).toBe(3);
-  expect(written).toHaveLength(1);
-  expect(String(written[0]).split(/\s/u).filter(Boolean).sort()).toEqual(["err", "out"]);
 });
 
 test("a program has the caller's variables and its own, without the undefined ones", async () => {

@@ -24,39 +24,18 @@ function listOf(menu: Menu): string {
   return lines.join("");
 }
 
-/** Runs a program with arguments until it ends, and returns its exit code, or 1 if a signal ended it. */
-type Run = (program: Program, args: readonly string[]) => Promise<number>;
-
-const environmentOf = ({ environment }: Program): NodeJS.ProcessEnv => ({
-  ...process.env,
-  ...environment,
-});
-
-export const runProgram: Run = async (program, args) => {
-  const env = environmentOf(program);
+/** Runs a program until it ends, and returns its exit code, or 1 if a signal ended it. */
+export async function runProgram(program: Program, args: readonly string[]): Promise<number> {
+  const env = { ...process.env, ...program.environment };
   const child = spawn(process.execPath, [...program.node, ...args], { stdio: "inherit", env });
   const [code] = await once(child, "exit");
   return typeof code === "number" ? code : 1;
-};
-
-/** Runs a program next to others: its output is shown when it has ended. */
-export const runAside: Run = async (program, args) => {
-  const child = spawn(process.execPath, [...program.node, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: environmentOf(program),
-  });
-  const output: Buffer[] = [];
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => void output.push(chunk));
-  const [code] = await once(child, "close");
-  process.stdout.write(Buffer.concat(output));
-  return typeof code === "number" ? code : 1;
-};
+}
 
 /** Runs all programs but the extra ones in their order until one fails, and returns its exit code, or 0. */
-export async function runAll(menu: Menu, run: Run = runProgram): Promise<number> {
+export async function runAll(menu: Menu): Promise<number> {
   for (const program of Object.values(menu).filter(({ isExtra }) => isExtra !== true)) {
-    const code = await run(program, []);
+    const code = await runProgram(program, []);
     if (code !== 0) return code;
   }
   return 0;

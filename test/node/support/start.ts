@@ -2,13 +2,12 @@ import type { TestProject } from "vitest/node";
 import { loadImage } from "../../../scripts/cluster/image.ts";
 import { installOperator, installVault } from "../../../scripts/cluster/install.ts";
 import { type Progress, terminalProgress } from "../../lab/control-plane/progress.ts";
-import { type MonitoringPrograms, monitoringPrograms } from "../../lab/node/monitoring.ts";
 import { explained } from "../../lab/node/explained.ts";
+import type { NodeFeatures } from "../../lab/node/programs.ts";
 import { startNode } from "../../lab/node/start.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    monitoring: MonitoringPrograms;
     /** The vault in the cluster, and the password of its account. */
     vault: {
       readonly url: string;
@@ -20,24 +19,29 @@ declare module "vitest" {
 }
 
 /**
- * Global setup of Vitest: starts a node that enforces NetworkPolicies, and installs vault and
- * operator from their charts with the image of this checkout: once more when that fails, because a
- * start depends on the machine. The reason is printed.
+ * Starts a node, and installs vault and operator from their charts with the image of this checkout:
+ * once more when that fails, because a start depends on the machine. The reason is printed.
  */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const progress = terminalProgress();
-  project.provide("monitoring", await monitoringPrograms(progress));
+export async function start(
+  project: TestProject,
+  progress: Progress,
+  features: NodeFeatures = {},
+): Promise<() => Promise<void>> {
   try {
-    return await start(project, progress);
+    return await startOnce(project, progress, features);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     progress.note(`The node is started once more: ${why}`);
-    return start(project, progress);
+    return startOnce(project, progress, features);
   }
 }
 
-async function start(project: TestProject, progress: Progress): Promise<() => Promise<void>> {
-  const cluster = await startNode({ progress, networkPolicies: true });
+async function startOnce(
+  project: TestProject,
+  progress: Progress,
+  features: NodeFeatures,
+): Promise<() => Promise<void>> {
+  const cluster = await startNode({ progress, ...features });
   try {
     await loadImage(cluster, progress);
     const vault = await explained(cluster, async () => {
@@ -55,4 +59,9 @@ async function start(project: TestProject, progress: Progress): Promise<() => Pr
   return async () => {
     await cluster[Symbol.asyncDispose]();
   };
+}
+
+/** Global setup of Vitest. */
+export default function setup(project: TestProject): Promise<() => Promise<void>> {
+  return start(project, terminalProgress());
 }
