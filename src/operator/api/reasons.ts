@@ -168,3 +168,13 @@ export const eventReasons = {
   restartFailed: "RestartFailed",
   restartTimedOut: "RestartTimedOut",
 } as const;
+
+const UNFOLLOWED: ReadonlySet<string | undefined> = new Set<Reason>([
+  "Suspended",
+  "InvalidSpec",
+  "ConnectionNotFound",
+  "NamespaceNotAllowed",
+]);
+
+/** Reports whether a resource with this reason of Ready, if it has one, follows lists of a vault. */
+export const followsLists = (reason: string | undefined): boolean => !UNFOLLOWED.has(reason);

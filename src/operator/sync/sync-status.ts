@@ -1,5 +1,5 @@
 import { findCondition } from "../api/conditions.ts";
-import { isReason, isStalled } from "../api/reasons.ts";
+import { followsLists, isReason, isStalled } from "../api/reasons.ts";
 import { MAX_STATUS_ITEMS } from "../api/status.ts";
 import { defined } from "../lib/defined.ts";
 import { convergedAfter, formerTargets } from "./converged-after.ts";
@@ -264,8 +264,8 @@ function itemsStatus(before: SyncStatus, input: StatusInput): object {
   const { resolutions, readyCondition } = input;
   if (resolutions === undefined) {
     const { connection, items, itemsOmitted } = before;
-    const isDenied = readyCondition?.reason === "NamespaceNotAllowed";
-    return { connection, items: isDenied ? withoutDeadlines(items) : items, itemsOmitted };
+    const areKnown = keepsDeadlines(before, input.resource, readyCondition?.reason);
+    return { connection, items: areKnown ? items : withoutDeadlines(items), itemsOmitted };
   }
   const all = shownItems(resolutions.map((one) => inTarget(one, input)));
   const items = all.slice(0, MAX_STATUS_ITEMS).map((one) => itemStatus(before, input, one));
@@ -278,10 +278,25 @@ function itemsStatus(before: SyncStatus, input: StatusInput): object {
 }
 
 /**
+ * Reports whether a status still shows the deadlines of a resource whose items were not resolved,
+ * for this reason if there is one. When it follows lists again, nothing else says that it did not.
+ * Which policy a spec that is not valid has is not known.
+ */
+function keepsDeadlines(
+  before: SyncStatus,
+  { whenRemoved }: SyncResource,
+  reason: string | undefined,
+): boolean {
+  if (reason === "NamespaceNotAllowed") return false;
+  if (whenRemoved === "Retain" || !followsLists(reason)) return true;
+  return followsLists(findCondition(before.conditions, "Ready")?.reason);
+}
+
+/**
  * Returns the items without the deadlines of their sources, whose lists the resource does not
  * follow any more.
  */
-function withoutDeadlines(items: SyncStatus["items"]): object[] | undefined {
+export function withoutDeadlines(items: SyncStatus["items"]): object[] | undefined {
   return items?.map((item) => defined({ ...item, deleteAt: undefined }));
 }
 

@@ -51,7 +51,7 @@ function isReported({ world, namespace, owner }: TargetWrite): boolean {
   return object !== undefined && (isEmpty || observedGeneration === object.metadata.generation);
 }
 
-/** What a status says of the last syncs. */
+/** The part of a status about the last syncs. */
 interface SyncTimes {
   readonly lastForceSync?: string;
   readonly syncedAt?: string;

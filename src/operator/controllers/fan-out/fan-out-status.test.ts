@@ -19,7 +19,13 @@ const input = (
   parts: readonly Part[],
   changes: object = {},
 ): Parameters<typeof nextFanOutStatus>[1] => ({
-  resource: { suspend: false, generation: 2, forceSync: undefined, target: TARGET },
+  resource: {
+    suspend: false,
+    generation: 2,
+    forceSync: undefined,
+    target: TARGET,
+    whenRemoved: "Delete",
+  },
   invalid: undefined,
   parts,
   absent: [],
@@ -100,7 +106,13 @@ test.each<[what: string, parts: readonly Part[], changes: object, ready: string]
 });
 
 test("a suspended resource is Unknown, and stalled in no namespace", () => {
-  const suspended = { suspend: true, generation: 2, forceSync: undefined, target: TARGET };
+  const suspended = {
+    suspend: true,
+    generation: 2,
+    forceSync: undefined,
+    target: TARGET,
+    whenRemoved: "Delete",
+  };
   const status = statusOf([part("a", "Suspended")], { resource: suspended });
   expect(readyOf(status)).toMatch(/^Unknown Suspended/u);
   expect(status.conditions).toHaveLength(1);
@@ -157,7 +169,13 @@ test("the last change of a target in any namespace is shown, and stays", () => {
 });
 
 test("a forced sync is echoed when the last namespace has synced", () => {
-  const resource = { suspend: false, generation: 2, forceSync: "now", target: TARGET };
+  const resource = {
+    suspend: false,
+    generation: 2,
+    forceSync: "now",
+    target: TARGET,
+    whenRemoved: "Delete",
+  };
   const echoed = part("a", "Synced", { lastForceSync: "now" });
   expect(statusOf([echoed, part("b")], { resource })["lastForceSync"]).toBeUndefined();
   expect(statusOf([echoed], { resource })["lastForceSync"]).toBe("now");

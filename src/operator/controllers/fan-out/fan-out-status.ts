@@ -10,10 +10,11 @@ import { type Condition, type ConditionType } from "../../api/status.ts";
 import { defined } from "../../lib/defined.ts";
 import { attemptStatus } from "../../sync/attempt-status.ts";
 import { notReady, type ReadyCondition, SUSPENDED } from "../../sync/ready-condition.ts";
+import { withoutDeadlines } from "../../sync/sync-status.ts";
 import { entriesOf, type SyncKind } from "../../sync/sync-key.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { MAX_STATUS_ITEMS } from "../../api/status.ts";
-import { type ItemStatus, keyOf, type SyncStatus } from "../../sync/stored-status.ts";
+import { isInTarget, type ItemStatus, keyOf, type SyncStatus } from "../../sync/stored-status.ts";
 import { firstOf } from "../../lib/first-of.ts";
 
 /** The state of a resource in one namespace. */
@@ -24,7 +25,10 @@ export interface Part {
 }
 
 interface Input {
-  readonly resource: Pick<SyncResource, "suspend" | "generation" | "forceSync" | "target">;
+  readonly resource: Pick<
+    SyncResource,
+    "suspend" | "generation" | "forceSync" | "target" | "whenRemoved"
+  >;
   /** The condition of a spec that is not valid. */
   readonly invalid: ReadyCondition | undefined;
   /** The namespaces that the spec selects and that exist, by name. */
@@ -55,6 +59,12 @@ export const isKnown = ({ status }: Part, generation: number): boolean =>
 
 const readyOf = ({ status }: Part): Condition | undefined =>
   findCondition(status?.conditions, "Ready");
+
+/** Reports whether a namespace has what this generation requests, or says why not. */
+function isDecided(part: Part, generation: number): boolean {
+  const { status, observedGeneration = generation } = readyOf(part) ?? {};
+  return isKnown(part, generation) && (status !== "True" || observedGeneration === generation);
+}
 
 /** A namespace whose target is not in sync. */
 interface Failure {
@@ -87,7 +97,7 @@ function readyCondition(input: Input, failures: readonly Failure[]): ReadyCondit
   const { resource, invalid, parts, absent } = input;
   if (invalid !== undefined) return invalid;
   if (resource.suspend) return SUSPENDED;
-  const pending = parts.filter((part) => !isKnown(part, resource.generation)).length;
+  const pending = parts.filter((part) => !isDecided(part, resource.generation)).length;
   // Access is a decision of the connection: what it does not allow is not awaited.
   const awaited = failures.filter(({ reason }) => reason !== "NamespaceNotAllowed");
   const [worst] = [...awaited].sort((a, b) => Number(b.isStalled) - Number(a.isStalled));
@@ -129,16 +139,32 @@ function sharedCondition(parts: readonly Part[], type: ConditionType): Condition
  * Returns what the status shows of all namespaces: the target that all have, and the items of one in
  * sync. A later process begins with them: they say which deadlines were listed.
  */
-function sharedFacts(before: FanOutStatus, { resource, parts }: Input): object {
+function sharedFacts(before: FanOutStatus, input: Input): object {
+  const { resource, parts } = input;
   const { kind, name } = resource.target;
   const isInAll = parts.every(
     ({ status }) => status?.target?.kind === kind && status.target.name === name,
   );
   const target = isInAll && parts.length > 0 ? { kind, name } : before.target;
   const shown = parts.filter(({ status }) => status?.items !== undefined);
-  const [one] = [...shown.filter((part) => readyOf(part)?.status === "True"), ...shown];
-  const { connection, items, itemsOmitted } = one?.status ?? before;
+  const [one] = shown.toSorted((a, b) => rankOf(a) - rankOf(b));
+  if (one?.status === undefined) return { target, ...formerFacts(before, input) };
+  const { connection, items, itemsOmitted } = one.status;
   return { target, connection, ...withItemsOfOthers(shown, connection, items, itemsOmitted) };
+}
+
+/** Returns the place of a namespace among those whose items are shown: the one in sync is first. */
+function rankOf(part: Part): number {
+  const { status, reason } = readyOf(part) ?? {};
+  if (status === "True") return 0;
+  // It shows no deadlines.
+  return reason === "NamespaceNotAllowed" ? 2 : 1;
+}
+
+/** Returns what was shown while nothing else is known. Without namespaces, no list is followed. */
+function formerFacts({ connection, items, itemsOmitted }: FanOutStatus, input: Input): object {
+  const areFollowed = input.parts.length > 0 || input.resource.whenRemoved === "Retain";
+  return { connection, items: areFollowed ? items : withoutDeadlines(items), itemsOmitted };
 }
 
 /** Adds what rules find in other namespaces only: a later process has to know its deadlines. */
@@ -152,7 +178,9 @@ function withItemsOfOthers(
   const all = new Map<string, ItemStatus>();
   const add = (item: ItemStatus): void => {
     const id = JSON.stringify([keyOf(item), "filename" in item ? item.filename : item.key]);
-    if (!all.has(id)) all.set(id, item);
+    const known = all.get(id);
+    // A namespace that never had the bytes of a name does not hide that others have them.
+    if (known === undefined || (isInTarget(item) && !isInTarget(known))) all.set(id, item);
   };
   items.forEach(add);
   for (const { status } of parts)
@@ -195,7 +223,9 @@ export function nextFanOutStatus(before: FanOutStatus, input: Input): object {
     ...sharedFacts(before, input),
     namespaces: {
       selected: parts.length,
-      ready: known.filter((part) => readyOf(part)?.status === "True").length,
+      ready: parts.filter(
+        (part) => isDecided(part, resource.generation) && readyOf(part)?.status === "True",
+      ).length,
       failed: failures.length,
     },
     failures:

@@ -1,5 +1,6 @@
 import { isObject } from "../../../lib/is-object.ts";
 import { findCondition } from "../../api/conditions.ts";
+import { followsLists } from "../../api/reasons.ts";
 import { readStatus } from "../../sync/stored-status.ts";
 import { type NamespaceSelection, selectionOf, selects } from "../../api/fan-out.ts";
 import type { NamespaceFacts } from "../../connection/namespace-facts.ts";
@@ -30,9 +31,11 @@ function sharedStatus({ status }: KubeObject): object | undefined {
   const facts = { observedGeneration, target, syncedAt, connection, items, itemsOmitted };
   const shared = { ...facts, lastForceSync };
   const ready = readStatus("ClusterVaultSecret", { conditions: status["conditions"] });
-  const suspended = findCondition(ready.conditions, "Ready");
-  // A suspended resource did not follow the lists: its deadlines prove no removal.
-  return suspended?.reason === "Suspended" ? { ...shared, conditions: [suspended] } : shared;
+  const condition = findCondition(ready.conditions, "Ready");
+  // A resource that did not follow the lists says so: its deadlines prove no removal.
+  return condition === undefined || followsLists(condition.reason)
+    ? shared
+    : { ...shared, conditions: [condition] };
 }
 
 /**

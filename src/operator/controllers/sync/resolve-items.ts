@@ -1,4 +1,5 @@
 import { findCondition } from "../../api/conditions.ts";
+import { followsLists } from "../../api/reasons.ts";
 import { isDropped } from "../../sync/gone-claims.ts";
 import { versionsDigest } from "../../sync/gate.ts";
 import type { Candidate, Remembered, Resolution } from "../../sync/resolution.ts";
@@ -187,8 +188,8 @@ function isOfOtherOwner(input: Observed, item: SyncItem, synced: SyncedKey | und
 
 /**
  * Returns the deadline of an entry: the one that this process saw last, otherwise the one that the
- * status shows. A resource that was suspended did not follow the lists: its deadlines are no
- * evidence for a removal, but for keeping bytes.
+ * status shows. A resource that was suspended, or not valid, did not follow the lists: its deadlines
+ * are no evidence for a removal, but for keeping bytes.
  */
 function knownDeadline(
   { resource, before, deadlines, access }: Observed,
@@ -198,7 +199,7 @@ function knownDeadline(
   if (deadlines !== undefined)
     return deadlines.connection === access.id ? listed.get(deadlineKey(item)) : undefined;
   const isKept = resource.whenRemoved === "Retain" && item.isOptional !== true;
-  const isFollowed = findCondition(before.conditions, "Ready")?.reason !== "Suspended";
+  const isFollowed = followsLists(findCondition(before.conditions, "Ready")?.reason);
   const isKnown = before.connection === access.id && (isFollowed || isKept);
   return isKnown ? earlierItem(before, item)?.deleteAt : undefined;
 }

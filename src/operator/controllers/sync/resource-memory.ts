@@ -1,3 +1,4 @@
+import { followsLists } from "../../api/reasons.ts";
 import type { Report } from "../../sync/report.ts";
 import { deadlineOf, replacedBy, type Resolution } from "../../sync/resolution.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
@@ -19,7 +20,7 @@ export interface Deadlines {
  * The deadlines of a resource that did not follow the lists: a name that is gone now need not have
  * been removed at its deadline.
  */
-export const NO_DEADLINES: Deadlines = { connection: "", ofItems: "[]" };
+const NO_DEADLINES: Deadlines = { connection: "", ofItems: "[]" };
 
 /** Returns the deadlines to remember until the next reconcile. */
 export function deadlinesOf(connection: string, resolutions: readonly Resolution[]): Deadlines {
@@ -53,6 +54,16 @@ export function withoutTargetMs(memory: Memory, generation: number, now: number)
   if (memory.firstTarget?.generation !== generation)
     memory.firstTarget = { generation, since: now };
   return now - memory.firstTarget.since;
+}
+
+/**
+ * Forgets the deadlines of a resource that followed no list: they may have changed by now. The
+ * status shows the reason, and so a later process does not rely on them either.
+ */
+export function forgetUnfollowed(memory: Memory, report: Report | undefined): void {
+  const reason = report?.resolutions === undefined ? report?.readyCondition?.reason : undefined;
+  if (reason === undefined || followsLists(reason)) return;
+  memory.deadlines = reason === "NamespaceNotAllowed" ? NO_DEADLINES : undefined;
 }
 
 /** The memory of all resources, by their keys in the queue. */

@@ -38,7 +38,12 @@ import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
 import { bytesOf, resolveItems, withReported } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
-import { deadlinesOf, NO_DEADLINES, ResourceMemory, withoutTargetMs } from "./resource-memory.ts";
+import {
+  deadlinesOf,
+  forgetUnfollowed,
+  ResourceMemory,
+  withoutTargetMs,
+} from "./resource-memory.ts";
 import { releaseUnselected } from "./release-unselected.ts";
 import { removeFormerTargets, removeGoneFromFormers } from "./release-target.ts";
 import { RevocableReads } from "./revocable-reads.ts";
@@ -141,6 +146,7 @@ export class SyncReconciler {
     const { report, next } = parsed.ok
       ? await this.#sync(started).catch((error: unknown) => deniedResult(error, resource))
       : reported(parsed.readyCondition);
+    forgetUnfollowed(started.memory, report);
     if (next.outcome === "done") this.#options.propagations.ended(key, change);
     if (report === undefined) return next;
     const dueInMs = this.#firstTargetDueInMs(started, report);
@@ -172,18 +178,10 @@ export class SyncReconciler {
   }
 
   async #sync(started: Started): Promise<SyncResult> {
-    const { source, resource, before, memory } = started;
-    if (resource.suspend) {
-      // Deadlines that are not followed are no evidence: the status says so.
-      memory.deadlines = undefined;
-      return reported(SUSPENDED);
-    }
+    const { source, resource, before } = started;
+    if (resource.suspend) return reported(SUSPENDED);
     const access = findConnection(this.#options, source.entries, resource, before);
-    if ("report" in access) {
-      if (access.report?.readyCondition?.reason === "NamespaceNotAllowed")
-        memory.deadlines = NO_DEADLINES;
-      return access;
-    }
+    if ("report" in access) return access;
     return syncForced(this.#options.lists, started, access, async () => {
       const listed = this.#observeList(started, access);
       if ("next" in listed) return listed;

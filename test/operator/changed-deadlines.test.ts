@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+/** Starts an operator whose secret has a deadline in eight minutes; another resource follows it too. */
+async function withDeadline(): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop();
+  scene.vault().write("db");
+  scene.follow({ password: "db" });
+  scene.follow({ password: "db" }, { name: "other" });
+  await scene.settle(2 * MINUTE);
+  scene.vault().schedule(scene.clock.now() + 10 * MINUTE, "db");
+  await scene.settle(2 * MINUTE);
+  return scene;
+}
+
+/** The deadline becomes a later one, and its former time passes. */
+async function extend(scene: SimulatedWorld): Promise<void> {
+  await scene.settle();
+  scene.vault().schedule(scene.clock.now() + 100 * DAY, "db");
+  await scene.settle(20 * MINUTE);
+}
+
+const KEPT = "password=db@1, SourceMissing";
+
+// A user deletes the secret then: that is no removal at a deadline, whatever an old status shows.
+test.each([
+  ["has no valid spec", { updates: { windows: [{ schedule: "no", duration: "1h" }] } }],
+  ["has no connection", { connection: "none" }],
+  ["is suspended", { suspend: true }],
+])("a deadline that changes while a resource %s removes nothing", async (_, changes) => {
+  await using scene = await withDeadline();
+  scene.follow({ password: "db" }, changes);
+  await extend(scene);
+  scene.vault().remove("db");
+  await scene.settle(5 * MINUTE);
+  scene.follow({ password: "db" });
+  await scene.settle(5 * MINUTE);
+  expect(scene.outcome("other")).toBe(KEPT);
+  expect(scene.outcome()).toBe(KEPT);
+});
+
+test.each([
+  ["has no connection", { connection: "none" }],
+  ["is suspended", { suspend: true }],
+])("nor if the resource that %s is corrected in an outage after a restart", async (_, changes) => {
+  await using scene = await withDeadline();
+  scene.follow({ password: "db" }, changes);
+  await extend(scene);
+  scene.vault().setDown(true);
+  await scene.restart();
+  scene.follow({ password: "db" });
+  await scene.settle(2 * MINUTE);
+  scene.vault().remove("db");
+  scene.vault().setDown(false);
+  await scene.settle(10 * MINUTE);
+  expect(scene.outcome()).toBe(KEPT);
+});
