@@ -27,6 +27,8 @@ export interface StatusInput extends Report {
   readonly isOverdue?: boolean;
   /** The operator shows which workloads run the content. */
   readonly provesUse?: boolean;
+  /** The status before is the one of all namespaces. */
+  readonly isOfOthers?: boolean;
   readonly now: number;
 }
 
@@ -36,13 +38,14 @@ export interface StatusInput extends Report {
  */
 function lastVersion(
   before: SyncStatus,
-  { versions, connection }: StatusInput,
+  { versions, connection, isOfOthers = false }: StatusInput,
   resolution: Resolution,
 ): number | undefined {
   const { state, item } = resolution;
   const current = versions.get(item.id);
   if (
     current !== undefined ||
+    (isOfOthers && versions.size > 0) ||
     state === "removed" ||
     isDropped(resolution) ||
     before.connection !== connection

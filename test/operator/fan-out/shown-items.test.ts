@@ -4,8 +4,20 @@ import {
   clusterVaultSecretKind,
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
+import { FREEZE_ANNOTATION } from "../../../src/operator/api/names.ts";
+import { NAMESPACES, SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
-import { account, ALL, corporate, namespaces, registry, sceneWith, spec, TEAM } from "./scene.ts";
+import {
+  account,
+  ALL,
+  corporate,
+  namespaces,
+  registry,
+  sceneWith,
+  spec,
+  TEAM,
+  valueIn,
+} from "./scene.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -110,4 +122,42 @@ test("a spec that no target has yet is Progressing", async () => {
     reason: "Progressing",
     observedGeneration: 2,
   });
+});
+
+/** Freezes a namespace for an hour. */
+async function frozen(scene: SimulatedWorld, name: string): Promise<void> {
+  const until = new Date(scene.clock.now() + 60 * MINUTE).toISOString();
+  scene.server.patch(
+    NAMESPACES,
+    { name },
+    { metadata: { annotations: { [FREEZE_ANNOTATION]: until } } },
+  );
+  await scene.settle();
+}
+
+test("an optional source adds no key to a frozen namespace after a restart", async () => {
+  const late = { secretKey: "token", optional: true, remoteRef: { key: "late" } };
+  await using scene = await sceneWith({ data: [...data, late] });
+  await frozen(scene, "jobs");
+  scene.vault().writeAs(account, ["late"]);
+  await scene.settle();
+  expect(keysIn(scene, "jobs")).toEqual(["password"]);
+  await scene.replace();
+  expect(keysIn(scene, "jobs")).toEqual(["password"]);
+  expect(keysIn(scene, "shop")).toEqual(["password", "token"]);
+});
+
+test("an edit in a frozen namespace is repaired with its version after an outage", async () => {
+  await using scene = await sceneWith();
+  await frozen(scene, "jobs");
+  scene.vault().writeAs(account, ["login"]);
+  await scene.settle();
+  const before = valueIn(scene, "jobs");
+  scene.vault().setDown(true);
+  const target = { namespace: "jobs", name: "registry" };
+  await scene.restart(() => scene.server.patch(SECRETS, target, { data: { password: "eA==" } }));
+  await scene.settle(2 * MINUTE);
+  scene.vault().setDown(false);
+  await scene.settle(10 * MINUTE);
+  expect(valueIn(scene, "jobs")).toBe(before);
 });

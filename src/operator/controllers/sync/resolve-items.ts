@@ -6,7 +6,6 @@ import type { Candidate, Remembered, Resolution } from "../../sync/resolution.ts
 import { isSameSource, resolveItem } from "../../sync/resolve.ts";
 import { type KeptBytes, resolvePrevious } from "../../sync/resolve-previous.ts";
 import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
-import { fansOut } from "../../sync/sync-key.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import type { Report } from "../../sync/report.ts";
 import { earlierItem, isOmitted } from "../../sync/stored-status.ts";
@@ -19,9 +18,8 @@ import {
   ownClaims,
   sourceId,
   type SyncedKey,
-  type TargetState,
-  withoutClaims,
 } from "../../sync/target.ts";
+import { servedVersion } from "./reported-versions.ts";
 import { deadlineKey } from "./resource-memory.ts";
 import type { EntryFilter } from "./source-kind.ts";
 import type { Observed } from "./stages.ts";
@@ -108,9 +106,9 @@ function rememberedOf(
   listed: ReadonlyMap<string, number>,
   item: SyncItem,
 ): Remembered {
-  const { before, access, snapshot, state } = input;
+  const { access, snapshot, state } = input;
   const synced = state.state === "owned" ? state.synced.get(item.id) : undefined;
-  const served = before.connection === access.id ? earlierItem(before, item)?.version : undefined;
+  const served = servedVersion(input, item);
   const owner = ownerOfBytes(input, item, synced);
   const isFound = hasEntry(input, item, { owner, find: item.foundBy });
   const isListed = !isFound && hasEntry(input, item, { owner });
@@ -376,23 +374,4 @@ function itemsOfOtherVault({ resource, access, state, before }: Observed): Set<s
     return before.connection === access.id && earlierItem(before, item)?.otherVault === true;
   };
   return new Set(resource.items.filter(isOther).map(({ id }) => id));
-}
-
-/**
- * Returns the state of an edited target with the versions that the last status reported instead of
- * those it claims. Of items that the status omits, and of bytes of another vault, only the claims are
- * known.
- */
-export function withReported({ resource, before, state }: Observed): TargetState {
-  const items = new Map(resource.items.map((item) => [item.id, item]));
-  return withoutClaims(state, (id, { version }) => {
-    const item = items.get(id);
-    if (item === undefined) return undefined;
-    const earlier = earlierItem(before, item);
-    // A process begins with a status of all namespaces: this one may have had another version.
-    const isShared = fansOut(resource.kind) && before.conditions === undefined;
-    return isShared || isOmitted(before, item) || earlier?.otherVault === true
-      ? version
-      : earlier?.version;
-  });
 }

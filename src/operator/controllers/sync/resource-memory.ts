@@ -40,6 +40,8 @@ export const deadlineKey = ({ id, source, owner = "" }: SyncItem): string =>
 export interface Memory {
   readonly uid: string;
   deadlines: Deadlines | undefined;
+  /** The status shows the items of this object. */
+  hasOwnItems: boolean;
   /** The generation that has no target yet, and since when, in monotonic milliseconds. */
   firstTarget: { readonly generation: number; readonly since: number } | undefined;
   /** Effects of an earlier reconcile that no status shows yet, because writing it failed. */
@@ -80,6 +82,7 @@ export class ResourceMemory {
     const memory: Memory = {
       uid,
       deadlines: undefined,
+      hasOwnItems: false,
       firstTarget: undefined,
       unreported: undefined,
     };

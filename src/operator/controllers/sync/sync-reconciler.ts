@@ -36,7 +36,8 @@ import type { Freezes } from "./freezes.ts";
 import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
-import { bytesOf, resolveItems, withReported } from "./resolve-items.ts";
+import { isShared, withReported } from "./reported-versions.ts";
+import { bytesOf, resolveItems } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
 import {
   deadlinesOf,
@@ -333,9 +334,7 @@ export class SyncReconciler {
     return reported(targetConflict(resource, state), { resolutions, connection, stale });
   }
 
-  /**
-   * After a restart, a target that has not changed since the status was written need not be read.
-   */
+  /** Trusts a target that has not changed since the status: a start need not read it. */
   #trustStatus({ resource, before, state }: Observed): void {
     const { targets } = this.#options;
     if (isForced(resource, before)) return targets.distrust(resource);
@@ -359,10 +358,12 @@ export class SyncReconciler {
     const { events, clock, logger, provesUse } = this.#options;
     const report = withUnreported(now, memory.unreported);
     const shows = { isOverdue, provesUse: provesUse && !fansOut(resource.kind) };
-    const input = { ...report, ...shows, resource, now: clock.now() };
+    const isOfOthers = isShared(resource, memory);
+    const input = { ...report, ...shows, isOfOthers, resource, now: clock.now() };
     const status = nextStatus(before, input);
     await this.#statuses[resource.kind].write(key, object, status, signal);
     memory.unreported = undefined;
+    memory.hasOwnItems ||= report.resolutions !== undefined;
     recordEvents(events, object, resource, report, { before, now: status });
     if (report.effect === "none") return;
     const { kind, name } = resource.target;
