@@ -321,3 +321,13 @@ test("a file that does not fit a rule is not served", async () => {
   await scene.settle();
   expect(scene.outcome("app", "shop", vaultFileKind)).toBe("app.json=[], Synced");
 });
+
+test("next to a key with the previous version and the same rules, two versions have to fit", async () => {
+  const previous = password({ minLength: 10 }, { version: "previous" });
+  const old = { ...previous, secretKey: "old", optional: true };
+  await using scene = await synced([password(), old]);
+  expect(await listed(scene, 2)).toBe("password=first one!, InvalidContent");
+  expect(await listed(scene, 3)).toBe("password=first one!, InvalidContent");
+  serves(scene, { ...VALUES, "db@4": "fits again" });
+  expect(await listed(scene, 4)).toBe("old=long enough password=fits again, Synced");
+});
