@@ -169,6 +169,29 @@ test("the use of an account is remembered until a thousand others have ended wor
   await Promise.all(many.flat());
 });
 
+test("strangers whose work is aborted while it waits are forgotten as well", async () => {
+  const { clock, slots, running, works } = start({ busy: 1, fadingMs: 1_000_000 });
+  // More than the ends of other work would forget.
+  const all = Array.from({ length: 8 }, (_, older) => works(1, `older ${older}`, 1));
+  await clock.advance(1_000);
+  all.push(works(4, "a", 100));
+  await clock.advance(1_000);
+  all.push(works(4, "holder", 10_000));
+  await clock.advance(0);
+  const left = new AbortController();
+  const strangers = Array.from({ length: 1_001 }, (_, stranger) =>
+    slots.run({ account: `stranger ${stranger}` }, async () => undefined, left.signal),
+  );
+  left.abort(new Error("left"));
+  await Promise.allSettled(strangers);
+  await clock.advance(10_000);
+  all.push(works(4, "a", 100));
+  await clock.advance(0);
+  expect(running.get("a")).toBe(4);
+  await clock.advance(1_000);
+  await Promise.all(all.flat());
+});
+
 const oneAtATime = { slots: 1, share: 1, busy: 1, busyMs: 0 };
 
 test("an account saves up no time while it asks for nothing", async () => {

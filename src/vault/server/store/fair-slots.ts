@@ -118,6 +118,7 @@ export class FairSlots {
       starts.splice(starts.indexOf(start), 1);
       if (starts.length === 0) account.waiting.delete(login);
       if (account.waiting.size === 0) this.#waiting.delete(account);
+      this.#forget();
       reject(signal?.reason);
     };
     signal?.addEventListener("abort", abort, { once: true });
