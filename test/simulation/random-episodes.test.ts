@@ -4,8 +4,8 @@ import { EpisodeThread } from "./episode-thread.ts";
 import { simulate } from "./simulate.ts";
 
 test.each([
-  { statuses: "complete statuses", steps: 12_000, hasShortStatuses: false },
-  { statuses: "statuses that omit items", steps: 4_000, hasShortStatuses: true },
+  { statuses: "complete statuses", steps: 20_000, hasShortStatuses: false },
+  { statuses: "statuses that omit items", steps: 8_000, hasShortStatuses: true },
 ])(
   "the operator violates no invariant in $steps random steps with $statuses",
   { timeout: 600_000 },

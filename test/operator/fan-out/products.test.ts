@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { clusterVaultSecretKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
-import { FORCE_SYNC_ANNOTATION, FREEZE_ANNOTATION } from "../../../src/operator/api/names.ts";
+import { FORCE_SYNC_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { NAMESPACES, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { ClusterControllers } from "../../lab/simulated/api-server/cluster-controllers.ts";
 import type { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
@@ -8,6 +8,8 @@ import {
   account,
   ALL,
   createWorkload,
+  freeze,
+  keysIn,
   ready,
   registry,
   sceneWith,
@@ -22,15 +24,6 @@ const textOf = (base64: string): string => Buffer.from(base64, "base64").toStrin
 function dataIn(scene: SimulatedWorld, namespace: string): object | undefined {
   const { data } = scene.target("registry", namespace) ?? {};
   return data && Object.fromEntries(Object.entries(data).map(([key, one]) => [key, textOf(one)]));
-}
-const keysIn = (scene: SimulatedWorld, namespace: string): string[] =>
-  Object.keys(dataIn(scene, namespace) ?? {}).sort();
-
-/** Freezes a namespace for an hour. */
-function freeze(scene: SimulatedWorld, name: string): void {
-  const until = new Date(scene.clock.now() + 3_600_000).toISOString();
-  const metadata = { annotations: { [FREEZE_ANNOTATION]: until } };
-  scene.server.patch(NAMESPACES, { name }, { metadata });
 }
 
 const { connectionRef, data } = spec() as { connectionRef: object; data: object };

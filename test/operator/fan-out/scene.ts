@@ -1,6 +1,8 @@
 import type { FanOutStatus } from "../../../src/operator/api/fan-out.ts";
 import { clusterVaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import { FREEZE_ANNOTATION } from "../../../src/operator/api/names.ts";
 import type { OperatorFlags } from "../../../src/operator/config.ts";
+import { NAMESPACES } from "../../../src/operator/kube/resource.ts";
 import { accountOf, passwordIn, SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 
 export const corporate = { name: "corporate" };
@@ -50,6 +52,17 @@ export function ready(scene: SimulatedWorld): string {
 export function valueIn(scene: SimulatedWorld, namespace: string): string | undefined {
   const data = scene.target("registry", namespace)?.data?.["password"];
   return data === undefined ? undefined : Buffer.from(data, "base64").toString();
+}
+
+/** Returns the keys of the target of a namespace; none if it does not exist. */
+export const keysIn = (scene: SimulatedWorld, namespace: string): string[] =>
+  Object.keys(scene.target("registry", namespace)?.data ?? {}).sort();
+
+/** Freezes a namespace for an hour. */
+export function freeze(scene: SimulatedWorld, name: string): void {
+  const until = new Date(scene.clock.now() + 3_600_000).toISOString();
+  const metadata = { annotations: { [FREEZE_ANNOTATION]: until } };
+  scene.server.patch(NAMESPACES, { name }, { metadata });
 }
 
 /** Creates the Deployment `web`. It follows the target of the namespace `shop`. */

@@ -4,13 +4,14 @@ import {
   clusterVaultSecretKind,
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
-import { FREEZE_ANNOTATION } from "../../../src/operator/api/names.ts";
-import { NAMESPACES, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import {
   account,
   ALL,
   corporate,
+  freeze,
+  keysIn,
   namespaces,
   registry,
   sceneWith,
@@ -22,9 +23,6 @@ import {
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 const { connectionRef, data } = spec() as { connectionRef: object; data: object[] };
-
-const keysIn = (scene: SimulatedWorld, namespace: string): string[] =>
-  Object.keys(scene.target("registry", namespace)?.data ?? {}).sort();
 
 const optional = (key: string) => ({ secretKey: key, remoteRef: { key }, optional: true });
 
@@ -124,21 +122,11 @@ test("a spec that no target has yet is Progressing", async () => {
   });
 });
 
-/** Freezes a namespace for an hour. */
-async function frozen(scene: SimulatedWorld, name: string): Promise<void> {
-  const until = new Date(scene.clock.now() + 60 * MINUTE).toISOString();
-  scene.server.patch(
-    NAMESPACES,
-    { name },
-    { metadata: { annotations: { [FREEZE_ANNOTATION]: until } } },
-  );
-  await scene.settle();
-}
-
 test("an optional source adds no key to a frozen namespace after a restart", async () => {
   const late = { secretKey: "token", optional: true, remoteRef: { key: "late" } };
   await using scene = await sceneWith({ data: [...data, late] });
-  await frozen(scene, "jobs");
+  freeze(scene, "jobs");
+  await scene.settle();
   scene.vault().writeAs(account, ["late"]);
   await scene.settle();
   expect(keysIn(scene, "jobs")).toEqual(["password"]);
@@ -149,7 +137,8 @@ test("an optional source adds no key to a frozen namespace after a restart", asy
 
 test("an edit in a frozen namespace is repaired with its version after an outage", async () => {
   await using scene = await sceneWith();
-  await frozen(scene, "jobs");
+  freeze(scene, "jobs");
+  await scene.settle();
   scene.vault().writeAs(account, ["login"]);
   await scene.settle();
   const before = valueIn(scene, "jobs");

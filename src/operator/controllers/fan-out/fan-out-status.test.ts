@@ -4,6 +4,13 @@ import { notReady } from "../../sync/ready-condition.ts";
 import { nextFanOutStatus, type Part, readFanOutStatus } from "./fan-out-status.ts";
 
 const TARGET = { kind: "Secret", name: "registry", type: "Opaque" } as const;
+const RESOURCE = {
+  suspend: false,
+  generation: 2,
+  forceSync: undefined,
+  target: TARGET,
+  whenRemoved: "Delete",
+} as const;
 const time = "2026-11-29T00:00:00.000Z";
 const now = Date.parse(time);
 
@@ -19,13 +26,7 @@ const input = (
   parts: readonly Part[],
   changes: object = {},
 ): Parameters<typeof nextFanOutStatus>[1] => ({
-  resource: {
-    suspend: false,
-    generation: 2,
-    forceSync: undefined,
-    target: TARGET,
-    whenRemoved: "Delete",
-  },
+  resource: RESOURCE,
   invalid: undefined,
   parts,
   absent: [],
@@ -106,13 +107,7 @@ test.each<[what: string, parts: readonly Part[], changes: object, ready: string]
 });
 
 test("a suspended resource is Unknown, and stalled in no namespace", () => {
-  const suspended = {
-    suspend: true,
-    generation: 2,
-    forceSync: undefined,
-    target: TARGET,
-    whenRemoved: "Delete",
-  };
+  const suspended = { ...RESOURCE, suspend: true };
   const status = statusOf([part("a", "Suspended")], { resource: suspended });
   expect(readyOf(status)).toMatch(/^Unknown Suspended/u);
   expect(status.conditions).toHaveLength(1);
@@ -169,13 +164,7 @@ test("the last change of a target in any namespace is shown, and stays", () => {
 });
 
 test("a forced sync is echoed when the last namespace has synced", () => {
-  const resource = {
-    suspend: false,
-    generation: 2,
-    forceSync: "now",
-    target: TARGET,
-    whenRemoved: "Delete",
-  };
+  const resource = { ...RESOURCE, forceSync: "now" };
   const echoed = part("a", "Synced", { lastForceSync: "now" });
   expect(statusOf([echoed, part("b")], { resource })["lastForceSync"]).toBeUndefined();
   expect(statusOf([echoed], { resource })["lastForceSync"]).toBe("now");
