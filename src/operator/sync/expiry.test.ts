@@ -47,13 +47,16 @@ describe("expiriesOf", () => {
     state: "found",
     item,
     candidate: candidate(3, {
-      expiresAt: TO,
       createdAt: createdAt === undefined ? undefined : new Map([[3, createdAt]]),
     }),
     version: 3,
   });
+  const expiresAtOf = (): number => TO;
   const noticeOf = (one: Resolution, expiryNoticeMs?: number): number | undefined => {
-    const [first] = expiriesOf({ expiryNoticeMs }, [one], () => undefined);
+    const [first] = expiriesOf({ expiryNoticeMs }, [one], {
+      certificateOf: () => undefined,
+      expiresAtOf,
+    });
     return first && (first.to - first.noticeAt) / DAY;
   };
 
@@ -67,11 +70,11 @@ describe("expiriesOf", () => {
   });
 
   test("names a version and its certificate, and nothing of an item that is not found", () => {
-    const certificateOf = () => ({ from: FROM, to: TO - DAY });
-    expect(expiriesOf({}, [found(FROM)], certificateOf)).toMatchObject([
+    const known = { certificateOf: () => ({ from: FROM, to: TO - DAY }), expiresAtOf };
+    expect(expiriesOf({}, [found(FROM)], known)).toMatchObject([
       { name: "db", to: TO },
       { name: "the certificate of db", to: TO - DAY, noticeAt: TO - 8 * DAY },
     ]);
-    expect(expiriesOf({}, [{ state: "missing", item }], certificateOf)).toEqual([]);
+    expect(expiriesOf({}, [{ state: "missing", item }], known)).toEqual([]);
   });
 });

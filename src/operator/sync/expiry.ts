@@ -48,14 +48,19 @@ export function certificateLifetime(bytes: Uint8Array): Lifetime | undefined {
   }
 }
 
-/**
- * Returns what expires of the items of a resource: versions of the vault, and certificates.
- * @param certificateOf returns the lifetime of the certificate that the target has of an item
- */
+/** Facts about the bytes that a target has. */
+interface KnownLifetimes {
+  /** Returns the lifetime of the certificate that the target has of an item. */
+  certificateOf(item: SyncItem): Lifetime | undefined;
+  /** Returns when the version that the target has of an item expires. */
+  expiresAtOf(resolution: Resolution): number | undefined;
+}
+
+/** Returns what expires of the items of a resource: versions of the vault, and certificates. */
 export function expiriesOf(
   { expiryNoticeMs = DEFAULT_NOTICE_MS }: Pick<SyncResource, "expiryNoticeMs">,
   resolutions: readonly Resolution[],
-  certificateOf: (item: SyncItem) => Lifetime | undefined,
+  known: KnownLifetimes,
 ): Expiry[] {
   const expiry = (name: string, { from, to }: Lifetime): Expiry => {
     const longest = from === undefined ? Infinity : (to - from) * MAX_NOTICE_SHARE;
@@ -64,10 +69,11 @@ export function expiriesOf(
   return resolutions.flatMap((one) => {
     if (one.state !== "found") return [];
     const { item, candidate, version } = one;
-    const { expiresAt: to, createdAt } = candidate;
-    const certificate = certificateOf(item);
+    const from = candidate.createdAt?.get(version);
+    const to = known.expiresAtOf(one);
+    const certificate = known.certificateOf(item);
     return [
-      ...(to === undefined ? [] : [expiry(item.source, { from: createdAt?.get(version), to })]),
+      ...(to === undefined ? [] : [expiry(item.source, { from, to })]),
       ...(certificate === undefined
         ? []
         : [expiry(`the certificate of ${item.source}`, certificate)]),

@@ -93,6 +93,20 @@ export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | u
   };
 }
 
+/** Returns when a version of an entry expires according to a status. */
+export function shownExpiry(
+  { items = [] }: SyncStatus,
+  wanted: { readonly source: string; readonly owner: string | undefined; readonly version: number },
+): number | undefined {
+  const shown = items.find(
+    (one) =>
+      sourceOf(one) === wanted.source &&
+      one.version === wanted.version &&
+      ("owner" in one ? one.owner : undefined) === wanted.owner,
+  );
+  return parseTimestamp(shown?.expiresAt);
+}
+
 /** Reports whether a status may omit an item, because it cannot show all. */
 export const isOmitted = (status: SyncStatus, item: SyncItem): boolean =>
   status.itemsOmitted !== undefined && shownItem(status, item) === undefined;

@@ -10,6 +10,7 @@ import {
   earlierItem,
   isInTarget,
   type ItemStatus,
+  shownExpiry,
   shownItem,
   type SyncStatus,
 } from "./stored-status.ts";
@@ -79,13 +80,34 @@ function certificateOf(
   return { from: parseTimestamp(shown?.notBefore), to };
 }
 
+/**
+ * Returns when the version that the target has of an entry expires, or is to have if it has none. A
+ * list says it of the latest version only, the status of those that were the latest.
+ */
+function expiresAtOf(
+  before: SyncStatus,
+  { versions, connection }: Pick<Report, "versions" | "connection">,
+  one: Resolution,
+): number | undefined {
+  if (!("candidate" in one)) return undefined;
+  const { item, candidate } = one;
+  const version = versions.get(item.id) ?? (one.state === "found" ? one.version : undefined);
+  const isRecreated = one.state === "found" && one.isRecreated === true;
+  if (version === candidate.latest && !isRecreated) return candidate.expiresAt;
+  if (version === undefined || before.connection !== connection) return undefined;
+  return shownExpiry(before, { source: item.source, owner: otherOwner(candidate), version });
+}
+
 /** Returns what expires of the items of a resource; nothing if they were not resolved. */
 export const reportedExpiries = (
   before: SyncStatus,
   report: Report,
   resource: SyncResource,
 ): readonly Expiry[] =>
-  expiriesOf(resource, report.resolutions ?? [], (item) => certificateOf(before, report, item));
+  expiriesOf(resource, report.resolutions ?? [], {
+    certificateOf: (item) => certificateOf(before, report, item),
+    expiresAtOf: (one) => expiresAtOf(before, report, one),
+  });
 
 function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resolution): ItemStatus {
   const { id, source } = resolution.item;
@@ -96,7 +118,7 @@ function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resoluti
     otherVault: input.ofOtherVault.has(id) || undefined,
     unconfirmed: input.unconfirmed.has(id) || undefined,
     latest: candidate?.latest,
-    expiresAt: formatTimestamp(candidate?.expiresAt),
+    expiresAt: formatTimestamp(expiresAtOf(before, input, resolution)),
     notBefore: formatTimestamp(certificate?.from),
     notAfter: formatTimestamp(certificate?.to),
     deleteAt: formatTimestamp(deadlineOf(resolution)),

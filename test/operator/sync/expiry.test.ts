@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { certificate } from "../../lab/certificates.ts";
+import { ACCOUNT } from "../../lab/simulated/simulated-vault.ts";
 import { type Followed, SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 
 /** Certificates in a target: when they expire, and when the resource says so. */
@@ -60,4 +61,46 @@ test("a version without a certificate has no dates", async () => {
   world.vault().lists({ name: "tls", version: 3 });
   await world.settle(5_000);
   expect(afterOf(world)).toBeUndefined();
+});
+
+/** Writes a version of `db`. Returns the time in ten days at which it expires. */
+function write(world: SimulatedWorld): string {
+  world.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "x", expiration_time: 10 });
+  const at = Math.ceil((world.clock.now() + 10 * DAY) / 1_000) * 1_000;
+  return new Date(at).toISOString();
+}
+
+const itemsOf = (world: SimulatedWorld, name?: string) =>
+  world.status(name).items?.map(({ version, expiresAt }) => ({ version, expiresAt }));
+
+test("a version that is followed by another one keeps its own expiry, after a restart too", async () => {
+  await using world = await SimulatedWorld.shop();
+  const first = write(world);
+  world.follow({ pinned: { key: "db", version: 1 }, latest: "db" });
+  await world.settle(DAY);
+  const second = write(world);
+  await world.settle(60_000);
+  await world.restart();
+  await world.settle(5.9 * DAY);
+  expect(itemsOf(world)).toEqual([
+    { version: 1, expiresAt: first },
+    { version: 2, expiresAt: second },
+  ]);
+  expect(world.condition("ExpiringSoon")?.message).toBe(
+    `expires soon, or has expired: db at ${first}`,
+  );
+});
+
+test("the previous version has the expiry that it had as the latest", async () => {
+  await using world = await SimulatedWorld.shop();
+  world.follow({ previous: { key: "db", version: "previous" }, latest: "db" });
+  const expiries = [];
+  for (let version = 1; version <= 3; version += 1) {
+    expiries.push(write(world));
+    await world.settle(60_000);
+  }
+  expect(itemsOf(world)).toEqual([
+    { version: 2, expiresAt: expiries[1] },
+    { version: 3, expiresAt: expiries[2] },
+  ]);
 });
