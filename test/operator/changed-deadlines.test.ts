@@ -58,3 +58,16 @@ test.each([
   await scene.settle(10 * MINUTE);
   expect(scene.outcome()).toBe(KEPT);
 });
+
+test("a deadline that becomes a later one while a target cannot be read removes nothing", async () => {
+  await using scene = await withDeadline();
+  scene.deny("shop/secrets");
+  scene.edit({ more: "x" });
+  await extend(scene);
+  scene.vault().remove("db");
+  await scene.settle(MINUTE);
+  scene.allow();
+  await scene.settle(10 * MINUTE);
+  expect(scene.outcome()).toMatch(/password=db@1/u);
+  expect(scene.outcome("other")).toBe(KEPT);
+});

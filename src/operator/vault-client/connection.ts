@@ -93,6 +93,11 @@ export interface Snapshot {
    */
   missingSince(name: string, owner: string | undefined): number;
   /**
+   * Returns a secret that is no longer listed as the last list with it had it; `undefined` if this
+   * connection never listed it. `owner` selects one of several secrets of a name.
+   */
+  lastListed(name: string, owner: string | undefined): SecretRecord | undefined;
+  /**
    * Returns how often this kind was listed; `undefined` while the connection does not list files.
    */
   progress(kind: EntryKind): ListProgress | undefined;

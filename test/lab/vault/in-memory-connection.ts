@@ -49,6 +49,7 @@ export class InMemoryConnection implements Connection {
       secrets: () => [],
       file: () => undefined,
       missingSince,
+      lastListed: () => undefined,
     };
     this.snapshot = { ...timestamps, ...none, secretCount, fileCount };
     if (changed.length > 0) this.#callbacks.onChange({ secrets: new Set(changed), files: NONE });

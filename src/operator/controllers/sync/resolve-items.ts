@@ -125,7 +125,7 @@ function rememberedOf(
       ? listedDeadline(input, item, owner)
       : isOfOtherOwner(input, item, synced)
         ? undefined
-        : knownDeadline(input, listed, item),
+        : knownDeadline(input, listed, item, owner),
     missingSince: snapshot.missingSince(item.source, owner),
     isListed,
     isGone: owner !== undefined && !isFound,
@@ -185,21 +185,39 @@ function isOfOtherOwner(input: Observed, item: SyncItem, synced: SyncedKey | und
 }
 
 /**
- * Returns the deadline of an entry: the one that this process saw last, otherwise the one that the
- * status shows. A resource that was suspended, or not valid, did not follow the lists: its deadlines
- * are no evidence for a removal, but for keeping bytes.
+ * Returns the deadline of an entry: the one that the last list with it had, otherwise the one that
+ * this process, or the status, knows of the item.
  */
 function knownDeadline(
-  { resource, before, deadlines, access }: Observed,
+  input: Observed,
   listed: ReadonlyMap<string, number>,
   item: SyncItem,
+  owner: string | undefined,
 ): number | undefined {
-  if (deadlines !== undefined)
-    return deadlines.connection === access.id ? listed.get(deadlineKey(item)) : undefined;
+  if (!followedDeadlines(input, item)) return undefined;
+  const { before, deadlines, snapshot } = input;
+  const isOfOwner = owner !== undefined && item.foundBy === undefined;
+  // It may have changed while something kept the resource from being reconciled.
+  const last = isOfOwner ? snapshot.lastListed(item.source, owner) : undefined;
+  if (last !== undefined) return last.deleteAt;
+  return deadlines === undefined
+    ? earlierItem(before, item)?.deleteAt
+    : listed.get(deadlineKey(item));
+}
+
+/**
+ * Reports whether the deadlines of an item are known. A resource that was suspended, or not valid,
+ * did not follow the lists: what its status shows is no evidence for a removal, but for keeping
+ * bytes.
+ */
+function followedDeadlines(
+  { resource, before, deadlines, access }: Observed,
+  item: SyncItem,
+): boolean {
+  if (deadlines !== undefined) return deadlines.connection === access.id;
   const isKept = resource.whenRemoved === "Retain" && item.isOptional !== true;
   const isFollowed = followsLists(findCondition(before.conditions, "Ready")?.reason);
-  const isKnown = before.connection === access.id && (isFollowed || isKept);
-  return isKnown ? earlierItem(before, item)?.deleteAt : undefined;
+  return before.connection === access.id && (isFollowed || isKept);
 }
 
 /**

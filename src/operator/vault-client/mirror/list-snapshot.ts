@@ -36,16 +36,18 @@ interface Absence {
   readonly owner: string | undefined;
   /** Arrival time of the first list without it. */
   readonly since: number;
+  /** As the last list with it has it; `undefined` if that list has several of the name. */
+  readonly last: SecretRecord | undefined;
 }
 
 const absenceKey = (name: string, owner: string | undefined): string =>
   JSON.stringify([name, owner?.toLowerCase()]);
 
+const isOf = (record: SecretRecord, owner: string | undefined): boolean =>
+  owner === undefined || (record.owner ?? owner).toLowerCase() === owner.toLowerCase();
+
 const isListed = (secrets: SecretsByName, name: string, owner: string | undefined): boolean =>
-  (secrets.get(name) ?? []).some(
-    (record) =>
-      owner === undefined || (record.owner ?? owner).toLowerCase() === owner.toLowerCase(),
-  );
+  (secrets.get(name) ?? []).some((record) => isOf(record, owner));
 
 /** Reports whether a name still has its only record. */
 function isSameOwner(
@@ -85,8 +87,10 @@ function absencesAfter(
   for (const [name, earlier] of previous) {
     if (isSameOwner(earlier, records.get(name)) || !wasSearchedFor(list, name)) continue;
     for (const owner of [undefined, ...earlier.flatMap((record) => record.owner ?? [])]) {
-      if (!isListed(records, name, owner))
-        absences.set(absenceKey(name, owner), { name, owner, since });
+      if (isListed(records, name, owner)) continue;
+      const [last, ...others] = earlier.filter((record) => isOf(record, owner));
+      const record = others.length === 0 ? last : undefined;
+      absences.set(absenceKey(name, owner), { name, owner, since, last: record });
     }
   }
   for (const oldest of [...absences.keys()].slice(0, Math.max(0, absences.size - MAX_ABSENCES)))
@@ -143,6 +147,10 @@ export class ListSnapshot implements Snapshot {
 
   missingSince(name: string, owner: string | undefined): number {
     return this.absences.get(absenceKey(name, owner))?.since ?? this.firstListedAt;
+  }
+
+  lastListed(name: string, owner: string | undefined): SecretRecord | undefined {
+    return this.absences.get(absenceKey(name, owner))?.last;
   }
 
   secrets(name: string): readonly SecretRecord[] {

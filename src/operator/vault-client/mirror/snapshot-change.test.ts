@@ -163,21 +163,24 @@ test("a snapshot sorts records of one name by owner and counts each", () => {
   expect(both.secrets("__proto__")).toEqual([]);
 });
 
+/** Returns the snapshots of lists of these secrets, one after the other. */
+function successive(...lists: readonly (readonly SecretRecord[])[]): readonly ListSnapshot[] {
+  const snapshots: ListSnapshot[] = [];
+  for (const [at, records] of lists.entries()) {
+    const secrets = list(records, ...secretNames);
+    snapshots.push(new ListSnapshot(originAt(at), secrets, undefined, snapshots.at(-1)));
+  }
+  return snapshots;
+}
+
 test("missingSince returns the time of the first list without a name or an owner's secret", () => {
-  const lists = [
+  const snapshots = successive(
     [secret(), secret({ owner: "bob" }), secret({ name: "b" })],
     [secret({ owner: "bob" }), secret({ name: "b" })],
     [secret({ name: "b" })],
     [secret(), secret({ name: "b" })],
     [],
-  ];
-  const snapshots: ListSnapshot[] = [];
-  for (const [at, records] of lists.entries()) {
-    const origin = originAt(at);
-    snapshots.push(
-      new ListSnapshot(origin, list(records, ...secretNames), undefined, snapshots.at(-1)),
-    );
-  }
+  );
   const since = (at: number, name: string, owner?: string): number | undefined =>
     snapshots[at]?.missingSince(name, owner);
   expect(since(1, "a", "ANN")).toBe(1);
@@ -190,4 +193,23 @@ test("missingSince returns the time of the first list without a name or an owner
   expect(since(4, "b")).toBe(4);
   expect(since(4, "never")).toBe(0);
   expect(since(4, "b", "never")).toBe(0);
+});
+
+test("lastListed returns a secret that is gone as the last list with it had it", () => {
+  const snapshots = successive(
+    [secret({ deleteAt: 5 }), secret({ owner: "bob", deleteAt: 6 })],
+    [secret({ deleteAt: 7 }), secret({ owner: "bob", deleteAt: 8 })],
+    [],
+    [secret({ deleteAt: 9 })],
+    [],
+  );
+  const last = (at: number, owner?: string): number | undefined =>
+    snapshots[at]?.lastListed("a", owner)?.deleteAt;
+  expect(last(1, "ann")).toBeUndefined();
+  expect(last(2, "ANN")).toBe(7);
+  expect(last(2, "bob")).toBe(8);
+  expect(last(2)).toBeUndefined(); // of two
+  expect(last(3, "ann")).toBeUndefined();
+  expect(last(4, "ann")).toBe(9);
+  expect(last(4, "bob")).toBe(8);
 });
