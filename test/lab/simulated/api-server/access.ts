@@ -13,6 +13,17 @@ export interface Access {
   readonly subresource: "status" | "token" | undefined;
 }
 
+/** What a request is for: one object, or without a name all objects of a namespace. */
+export interface Scope {
+  readonly namespace?: string | undefined;
+  readonly name: string | undefined;
+}
+
+export const inNamespace = ({ namespace }: Partial<Scope>): Scope => ({
+  namespace,
+  name: undefined,
+});
+
 /** The sender of a request, and the manager of the fields that it writes. */
 export interface Caller {
   readonly user: string;

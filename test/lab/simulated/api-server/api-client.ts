@@ -26,15 +26,15 @@ import { issueToken } from "./service-account-tokens.ts";
 import type { Caller, Verb } from "./access.ts";
 import { managersIn } from "./field-ownership.ts";
 import { resourceKey } from "./resource-rules.ts";
-import { writtenAt } from "./object-metadata.ts";
+import { timestampOf, writtenAt } from "./object-metadata.ts";
 import type { InMemoryApiServer } from "./in-memory-api-server.ts";
 import { StatusError } from "./status-error.ts";
 
 /** Times of the last writes of Secrets and ConfigMaps by `<uid> <field manager>`. */
-const writeTimes = new WeakMap<InMemoryApiServer, Map<string, string>>();
+const writeTimes = new WeakMap<InMemoryApiServer, Map<string, number>>();
 
-function timesOf(server: InMemoryApiServer): Map<string, string> {
-  const known = writeTimes.get(server) ?? new Map<string, string>();
+function timesOf(server: InMemoryApiServer): Map<string, number> {
+  const known = writeTimes.get(server) ?? new Map<string, number>();
   writeTimes.set(server, known);
   return known;
 }
@@ -275,7 +275,7 @@ export class ApiClient implements FencedKubeApi {
     if (fence?.mayWrite() === false)
       throw new KubeError({ kind: "NotLeader", operation: operation() });
     const timeoutMs = Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? TIMEOUT_MS);
-    using deadline = new LazyDeadline(this.#server.clock, timeoutMs, signal);
+    const deadline: DeadlineOptions = [this.#server.clock, timeoutMs, signal];
     const request = new SentRequest(this.#caller.user, verb, resource, ref, deadline);
     try {
       await this.#network.send?.(request);
@@ -283,15 +283,19 @@ export class ApiClient implements FencedKubeApi {
       await this.#network.respond?.(request);
       return result;
     } catch (error) {
-      if (deadline.expired)
+      if (request.expired)
         throw new KubeError({ kind: "Timeout", operation: operation(), reason: "Deadline" });
       throw this.#failure(error, operation());
+    } finally {
+      // A `using` declaration is slow.
+      request.end();
     }
   }
 
   /** Returns an object with the time of its last write in its `managedFields`. */
   #managed(object: KubeObject): KubeObject {
-    const managedFields = [{ time: writtenAt.get(object.metadata) }];
+    const at = writtenAt.get(object.metadata);
+    const managedFields = [{ time: at === undefined ? undefined : timestampOf(at) }];
     return { ...object, metadata: { ...object.metadata, managedFields } };
   }
 
@@ -303,7 +307,7 @@ export class ApiClient implements FencedKubeApi {
     const times = timesOf(this.#server);
     return managersIn(stored?.owners ?? new Map()).map((one) => {
       const time = times.get(`${stored?.object.metadata.uid} ${one.manager}`);
-      return { ...one, ...(time !== undefined && { time }) };
+      return { ...one, ...(time !== undefined && { time: timestampOf(time) }) };
     });
   }
 
@@ -312,8 +316,7 @@ export class ApiClient implements FencedKubeApi {
     if (group !== "" || typeof result !== "object" || result === null || !("metadata" in result))
       return;
     const { metadata } = result as KubeObject;
-    const time = new Date(this.#server.clock.now()).toISOString().replace(/\.\d+/u, "");
-    timesOf(this.#server).set(`${metadata.uid} ${manager}`, time);
+    timesOf(this.#server).set(`${metadata.uid} ${manager}`, this.#server.clock.now());
   }
 
   #failure(error: unknown, operation: string): unknown {
@@ -328,44 +331,36 @@ export class ApiClient implements FencedKubeApi {
   }
 }
 
-/** A class, because an object literal with a getter is slow to make. */
+type DeadlineOptions = ConstructorParameters<typeof Deadline>;
+
+/**
+ * A request in progress. Its deadline exists from the first read of its signal on: nothing waits for
+ * another one. A class, because an object literal with a getter is slow to make.
+ */
 class SentRequest implements ApiRequest {
   readonly user: string;
   readonly verb: Verb;
   readonly resource: ResourceDescriptor;
   readonly ref: Partial<ObjectRef>;
-  readonly #deadline: LazyDeadline;
+  readonly #deadlineOptions: DeadlineOptions;
+  #deadline: Deadline | undefined;
 
   constructor(
     user: string,
     verb: Verb,
     resource: ResourceDescriptor,
     ref: Partial<ObjectRef>,
-    deadline: LazyDeadline,
+    deadline: DeadlineOptions,
   ) {
     this.user = user;
     this.verb = verb;
     this.resource = resource;
     this.ref = ref;
-    this.#deadline = deadline;
+    this.#deadlineOptions = deadline;
   }
 
   get signal(): AbortSignal {
-    return this.#deadline.signal;
-  }
-}
-
-/** A Deadline that exists from the first read of its signal on: nothing waits for another one. */
-class LazyDeadline implements Disposable {
-  readonly #arguments: ConstructorParameters<typeof Deadline>;
-  #deadline: Deadline | undefined;
-
-  constructor(...parameters: ConstructorParameters<typeof Deadline>) {
-    this.#arguments = parameters;
-  }
-
-  get signal(): AbortSignal {
-    this.#deadline ??= new Deadline(...this.#arguments);
+    this.#deadline ??= new Deadline(...this.#deadlineOptions);
     return this.#deadline.signal;
   }
 
@@ -373,7 +368,7 @@ class LazyDeadline implements Disposable {
     return this.#deadline?.expired ?? false;
   }
 
-  [Symbol.dispose](): void {
+  end(): void {
     this.#deadline?.[Symbol.dispose]();
   }
 }

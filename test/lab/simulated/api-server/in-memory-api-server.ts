@@ -7,12 +7,18 @@ import type {
 } from "../../../../src/operator/kube/client/kube-api.ts";
 import {
   type KubeObject,
-  keyOf,
   NAMESPACES,
   type ObjectRef,
   type ResourceDescriptor,
 } from "../../../../src/operator/kube/resource.ts";
-import type { Access, Caller, Webhook } from "./access.ts";
+import {
+  type Access,
+  type Caller,
+  inNamespace,
+  type Scope,
+  type Verb,
+  type Webhook,
+} from "./access.ts";
 import type { Change, Collection, OpenWatch, Stored } from "./collection.ts";
 import {
   applyFields,
@@ -25,6 +31,7 @@ import { isEqualJson, type Json, mergePatched, transferred } from "./json.ts";
 import {
   deletingMetadata,
   systemMetadata,
+  timestampOf,
   withoutEmptyFields,
   writtenAt,
 } from "./object-metadata.ts";
@@ -86,7 +93,7 @@ export class InMemoryApiServer {
     this.clock = clock;
     this.#random = random;
     this.#store = new Store(history);
-    this.onCommit(({ after }) => after && writtenAt.set(after.metadata, this.#timestamp()));
+    this.onCommit(({ after }) => after && writtenAt.set(after.metadata, clock.now()));
   }
 
   /** Calls `listener` after each committed write, before any watch delivers it. */
@@ -141,7 +148,7 @@ export class InMemoryApiServer {
 
   /** Returns the object; `undefined` if there is none. */
   find(resource: ResourceDescriptor, ref: ObjectRef): KubeObject | undefined {
-    return this.#store.collection(resource).objects.get(keyOf(ref))?.object;
+    return this.#store.find(resource, ref)?.object;
   }
 
   /** Returns all objects of a resource. */
@@ -150,7 +157,7 @@ export class InMemoryApiServer {
   }
 
   get(resource: ResourceDescriptor, ref: ObjectRef, caller = USER): KubeObject {
-    this.#check(resource, { verb: "get", ...ref }, caller);
+    this.#check(resource, "get", ref, caller);
     return this.#store.expect(resource, ref).object;
   }
 
@@ -159,7 +166,7 @@ export class InMemoryApiServer {
     options: ListOptions,
     caller = USER,
   ): { items: KubeObject[]; resourceVersion: string } {
-    this.#check(resource, { verb: "list", namespace: options.namespace, name: undefined }, caller);
+    this.#check(resource, "list", inNamespace(options), caller);
     const isSelected = selectorOf(options);
     return {
       items: this.#store.collection(resource).inOrder.filter(isSelected),
@@ -169,26 +176,23 @@ export class InMemoryApiServer {
 
   /** Returns the collection for a watch, after authorization. */
   watched(resource: ResourceDescriptor, namespace: string, caller: Caller): Collection {
-    this.#check(resource, { verb: "watch", namespace, name: undefined }, caller);
+    this.#check(resource, "watch", inNamespace({ namespace }), caller);
     return this.#store.collection(resource);
   }
 
   create(resource: ResourceDescriptor, object: KubeObject, caller = USER): KubeObject {
-    const access = this.#check(
-      resource,
-      { verb: "create", ...object.metadata, name: undefined },
-      caller,
-    );
+    const access = this.#check(resource, "create", inNamespace(object.metadata), caller);
     return this.#create(resource, transferred(object), caller, access, (owned) =>
       ownersAfterUpdate(new Map(), `Update ${caller.fieldManager}`, undefined, owned),
     );
   }
 
   replace(resource: ResourceDescriptor, object: KubeObject, caller = USER): KubeObject {
-    const access = this.#check(resource, { verb: "update", ...object.metadata }, caller);
+    const access = this.#check(resource, "update", object.metadata, caller);
     const { metadata } = object;
     const body = decodable(resource, transferred<Json>(object), badRequest);
-    if (mayCreateByUpdate(resource) && !this.find(resource, metadata)) {
+    const stored = this.#store.find(resource, metadata);
+    if (!stored && mayCreateByUpdate(resource)) {
       if (metadata.uid) throw conflict();
       return this.create(
         resource,
@@ -196,7 +200,7 @@ export class InMemoryApiServer {
         caller,
       );
     }
-    const stored = this.#store.expect(resource, metadata);
+    if (!stored) throw notFound();
     expectState(stored.object, metadata);
     if (isCustom(resource) && !metadata.resourceVersion) throw malformed.version();
     return this.#update(resource, stored, body, caller, access);
@@ -208,7 +212,7 @@ export class InMemoryApiServer {
     status: object,
     caller = USER,
   ): KubeObject {
-    const access = this.#check(resource, { verb: "update", ...ref, subresource: "status" }, caller);
+    const access = this.#check(resource, "update", ref, caller, "status");
     const stored = this.#store.expect(resource, ref);
     expectState(stored.object, ref);
     if (isCustom(resource) && !ref.resourceVersion) throw malformed.version();
@@ -222,7 +226,7 @@ export class InMemoryApiServer {
   }
 
   patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, caller = USER): KubeObject {
-    const access = this.#check(resource, { verb: "patch", ...ref }, caller);
+    const access = this.#check(resource, "patch", ref, caller);
     const stored = this.#store.expect(resource, ref);
     const { uid, resourceVersion } = ref;
     const body = transferred({ ...patch, metadata: { ...patch.metadata, uid, resourceVersion } });
@@ -237,20 +241,16 @@ export class InMemoryApiServer {
     { force }: { force: boolean },
     caller = USER,
   ): KubeObject {
-    const access = this.#check(resource, { verb: "patch", ...object.metadata }, caller);
+    const access = this.#check(resource, "patch", object.metadata, caller);
     const { metadata } = object;
-    const stored = this.#store.collection(resource).objects.get(keyOf(metadata));
+    const stored = this.#store.find(resource, metadata);
     const manager = `Apply ${caller.fieldManager}`;
     const { status: _, ...main } = transferred<Json>(object);
     const wanted = isCustom(resource) ? main : transferred<Json>(object);
     if (!stored) {
       decodable(resource, wanted, malformed.apply);
       if (metadata.uid) throw conflict();
-      const create = this.#check(
-        resource,
-        { verb: "create", ...metadata, name: undefined },
-        caller,
-      );
+      const create = this.#check(resource, "create", inNamespace(metadata), caller);
       return this.#create(
         resource,
         wanted,
@@ -272,7 +272,7 @@ export class InMemoryApiServer {
     options: DeleteOptions = {},
     caller = USER,
   ): void {
-    this.#check(resource, { verb: "delete", ...ref }, caller);
+    this.#check(resource, "delete", ref, caller);
     const stored = this.#store.expect(resource, ref);
     expectState(stored.object, ref);
     const { metadata } = stored.object;
@@ -366,17 +366,15 @@ export class InMemoryApiServer {
 
   #check(
     resource: ResourceDescriptor,
-    access: Pick<Access, "verb" | "name"> & {
-      readonly namespace?: string | undefined;
-      readonly subresource?: "status";
-    },
+    verb: Verb,
+    { namespace, name }: Scope,
     { user }: Caller,
+    subresource?: "status",
   ): Access {
-    const { verb, name, namespace, subresource } = access;
-    const full: Access = { user, verb, name, namespace, subresource, resource };
-    if (!this.authorize(full)) throw forbidden();
+    const access: Access = { user, verb, name, namespace, subresource, resource };
+    if (!this.authorize(access)) throw forbidden();
     this.#store.expectServed(resource);
-    return full;
+    return access;
   }
 
   #expectNamespace(resource: ResourceDescriptor, name: string | undefined): void {
@@ -394,6 +392,6 @@ export class InMemoryApiServer {
   }
 
   #timestamp(): string {
-    return `${new Date(this.clock.now()).toISOString().slice(0, 19)}Z`;
+    return timestampOf(this.clock.now());
   }
 }

@@ -42,23 +42,27 @@ export function systemMetadata(
   return { ...metadata, uid, creationTimestamp, ...(generation !== undefined && { generation }) };
 }
 
+/** Fields that a client cannot change; `managedFields` are not stored. */
+const FIXED_FIELDS = [
+  "managedFields",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "resourceVersion",
+] as const;
+
 /**
  * Returns the metadata of a changed object: what a client cannot change comes from the state
  * before.
  */
 export function nextMetadata(sent: unknown, before: ObjectMeta): Json {
   const metadata: Json = isJson(sent) ? { ...sent } : {};
-  delete metadata["managedFields"];
-  for (const field of [
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "resourceVersion",
-  ]) {
-    const value: unknown = (before as unknown as Json)[field];
-    if (value === undefined) delete metadata[field];
-    else metadata[field] = value;
+  for (const field of FIXED_FIELDS) {
+    const value = field === "managedFields" ? undefined : (before as unknown as Json)[field];
+    if (value !== undefined) metadata[field] = value;
+    // Even to delete what is not there is slow.
+    else if (field in metadata) delete metadata[field];
   }
   metadata["uid"] ||= before.uid;
   return metadata;
@@ -93,5 +97,11 @@ const OPTIONAL_FIELDS = ["labels", "annotations", "finalizers", "ownerReferences
 const isEmpty = (value: unknown): boolean =>
   value === null || (typeof value === "object" && Object.keys(value).length === 0);
 
-/** Times of the writes that made objects what they are, by the metadata of the objects. */
-export const writtenAt = new WeakMap<object, string>();
+/**
+ * Times of the writes that made objects what they are, by the metadata of the objects; in
+ * milliseconds since the epoch.
+ */
+export const writtenAt = new WeakMap<object, number>();
+
+/** Formats a time as `metav1.Time`, in whole seconds. */
+export const timestampOf = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;

@@ -64,9 +64,13 @@ export class Store {
     else this.#unserved.add(resourceKey(resource));
   }
 
+  find(resource: ResourceDescriptor, ref: ObjectRef): Stored | undefined {
+    return this.collection(resource).objects.get(keyOf(ref));
+  }
+
   /** @throws StatusError NotFound */
   expect(resource: ResourceDescriptor, ref: ObjectRef): Stored {
-    const stored = this.collection(resource).objects.get(keyOf(ref));
+    const stored = this.find(resource, ref);
     if (!stored) throw notFound();
     return stored;
   }
