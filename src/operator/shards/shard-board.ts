@@ -22,7 +22,7 @@ const FORGET_REPLICA_MS = 600_000;
 /** The Leases of all replicas and shards, as last read, and which of them are free. */
 export class ShardBoard {
   readonly #clock: Clock;
-  readonly #records = new Map<string, LeaseRecord>();
+  #records = new Map<string, LeaseRecord>();
   readonly #observers = new Map<string, LeaseObserver>();
 
   constructor(clock: Clock) {
@@ -31,8 +31,8 @@ export class ShardBoard {
 
   /** Replaces the content by a complete list. */
   update(leases: readonly KubeObject[]): void {
-    const before = new Map(this.#records);
-    this.#records.clear();
+    const before = this.#records;
+    this.#records = new Map();
     for (const lease of leases) {
       const known = before.get(lease.metadata.name);
       this.add(known === undefined ? readLease(lease) : readAgain(known, lease));
