@@ -162,7 +162,7 @@ export function vaultNetwork(
       if (random() < 0.1) await clock.sleep(1 + random() * 50, signal);
       await clock.running();
       const isList = operation === "list_no_dup" || operation === "list_file";
-      const key = `${operation} ${JSON.stringify(body)}`;
+      const key = isList ? `${operation} ${JSON.stringify(body)}` : "";
       const older = lists.get(key);
       if (isList && sent.status === 200) lists.set(key, sent);
       switch (current()) {

@@ -111,7 +111,7 @@ export const promiseJobs: Settle = () =>
 /**
  * After so many timers comes a turn of the event loop, in which Node reports unhandled rejections.
  */
-const TIMERS_PER_TURN = 16;
+const TIMERS_PER_TURN = 128;
 
 /**
  * A clock that advances only on request. Timers fire in the order of their deadlines (equal ones in
