@@ -18,13 +18,11 @@ import type { RestartObserver } from "./controllers/restart/restart-reconciler.t
 import type { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
 import type { PushBudget } from "./controllers/push/push-budget.ts";
 import type { ClusterResources } from "./controllers/push/push-rivals.ts";
+import type { ControllerParts, ReconcilerParts } from "./controllers/outcome/parts.ts";
 import { Pushes } from "./controllers/push/pushes.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
-import type { Logger } from "../lib/logger.ts";
-import type { Random } from "../lib/random.ts";
+import type { Timer } from "../lib/clock.ts";
 import type { Redacted } from "../lib/redacted.ts";
-import type { EventRecorder } from "./kube/event-recorder.ts";
-import type { KubeApi, WriteFence } from "./kube/client/kube-api.ts";
+import type { WriteFence } from "./kube/client/kube-api.ts";
 import type { KubeObject } from "./kube/resource.ts";
 import type { Watched } from "./kube/cache/filtered-view.ts";
 import { replayAndSubscribe } from "./kube/cache/replay-and-subscribe.ts";
@@ -75,8 +73,7 @@ interface RestartOptions {
   readonly volumeSyncMs: number;
 }
 
-export interface ControllersOptions {
-  readonly api: KubeApi;
+export interface ControllersOptions extends ControllerParts, ReconcilerParts {
   readonly reflectors: WatchedObjects;
   readonly restarts: RestartOptions;
   /** The custom resources of all shards: a workload may use targets of several. */
@@ -86,7 +83,6 @@ export interface ControllersOptions {
    * election.
    */
   readonly fence: WriteFence | undefined;
-  readonly events: EventRecorder;
   readonly connectionFactory: ConnectionFactory;
   /** The limits of removals. All shards of the process share them. */
   readonly blastLimits: BlastLimits;
@@ -104,14 +100,9 @@ export interface ControllersOptions {
   readonly limits: Readonly<Record<"sync" | "connections", QueueLimits>>;
   /** Shared by all shards of the process. */
   readonly pushBudget: PushBudget;
-  /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
-  readonly resyncMs: number;
   readonly observer: SyncObserver;
   /** Aborted when the operator stops. */
   readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 /**

@@ -1,11 +1,9 @@
+import type { ControllerParts } from "../outcome/parts.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
-import type { Clock } from "../../../lib/clock.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import type { Random } from "../../../lib/random.ts";
 import { desiredStateChanged } from "../../kube/desired-state-changed.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
-import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import { runController } from "../../runtime/controller.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
@@ -13,17 +11,11 @@ import type { ConnectionReconciler } from "./connection-reconciler.ts";
 import type { ConnectionReporter } from "./connection-users.ts";
 import { recordCircuitEvent } from "./record-connection-events.ts";
 
-export interface ConnectionControllerOptions {
+export interface ConnectionControllerOptions extends ControllerParts {
   readonly reconciler: ConnectionReconciler;
   readonly limits: QueueLimits;
-  /** Interval in milliseconds in which every connection is reconciled once; 0 turns it off. */
-  readonly resyncMs: number;
   readonly resources: ReadonlyStore<KubeObject>;
   readonly events: EventRecorder;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly observer: ControllerObserver;
 }
 
 /**

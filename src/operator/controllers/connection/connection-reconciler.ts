@@ -1,3 +1,4 @@
+import type { ReconcilerParts } from "../outcome/parts.ts";
 import { findCondition, readyIn } from "../../api/conditions.ts";
 import { connectionKindOf } from "../../api/connection-key.ts";
 import { type ConnectionKind, connectionKinds } from "../../api/kinds.ts";
@@ -9,10 +10,6 @@ import {
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import { isReason } from "../../api/reasons.ts";
 import type { Condition } from "../../api/status.ts";
-import type { Clock } from "../../../lib/clock.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import type { EventRecorder } from "../../kube/event-recorder.ts";
-import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
@@ -52,7 +49,7 @@ export type ConnectionFactory = (
   callbacks: ConnectionCallbacks,
 ) => Connection;
 
-export interface ConnectionReconcilerOptions {
+export interface ConnectionReconcilerOptions extends ReconcilerParts {
   /** The connections of both kinds. */
   readonly resources: ReadonlyStore<KubeObject>;
   /**
@@ -67,10 +64,6 @@ export interface ConnectionReconcilerOptions {
   readonly usersOf: (key: string) => number;
   /** Returns the names that these resources refer to. */
   readonly referencesOf: (key: string) => References;
-  readonly api: KubeApi;
-  readonly events: EventRecorder;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /**

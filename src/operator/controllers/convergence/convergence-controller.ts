@@ -1,13 +1,9 @@
-import type { Clock } from "../../../lib/clock.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import type { Random } from "../../../lib/random.ts";
+import type { ControllerParts, ReconcilerParts } from "../outcome/parts.ts";
 import { type WorkloadKind, workloadKinds } from "../../api/rollout-restart.ts";
 import type { Watched } from "../../kube/cache/filtered-view.ts";
 import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
-import type { KubeApi } from "../../kube/client/kube-api.ts";
-import type { EventRecorder } from "../../kube/event-recorder.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
-import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import { runController } from "../../runtime/controller.ts";
 import { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { fansOut, forEachKind, SYNC_KINDS, type SyncKind, syncKey } from "../../sync/sync-key.ts";
@@ -15,21 +11,13 @@ import type { WorkloadWatch } from "../restart/workload-watch.ts";
 import { ConvergenceReconciler } from "./convergence-reconciler.ts";
 import { PendingChanges } from "./pending-changes.ts";
 
-export interface ConvergenceControllerOptions {
-  readonly api: KubeApi;
+export interface ConvergenceControllerOptions extends ControllerParts, ReconcilerParts {
   readonly resources: Readonly<Record<SyncKind, Watched<KubeObject>>>;
   readonly watches: Readonly<Record<WorkloadKind, WorkloadWatch>>;
   /** The operator sees the workloads. Without it no resource gets the condition. */
   readonly auto: boolean;
   /** Time in milliseconds within which a kubelet renews a volume. */
   readonly volumeSyncMs: number;
-  readonly events: EventRecorder;
-  readonly observer: ControllerObserver;
-  /** Interval in milliseconds in which all that is pending is looked for once; 0 turns it off. */
-  readonly resyncMs: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 /** Time in milliseconds from a change to the first list: changes of several targets share it. */

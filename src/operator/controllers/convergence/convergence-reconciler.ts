@@ -1,13 +1,10 @@
-import type { Clock } from "../../../lib/clock.ts";
+import type { ReconcilerParts } from "../outcome/parts.ts";
 import { isObject } from "../../../lib/is-object.ts";
-import type { Logger } from "../../../lib/logger.ts";
 import { mergeConditions, type ConditionNow } from "../../api/conditions.ts";
 import { syncedKinds } from "../../api/kinds.ts";
 import { FIELD_MANAGER } from "../../api/names.ts";
 import { rolloutRestart, type WorkloadKind, workloadKinds } from "../../api/rollout-restart.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
-import type { KubeApi } from "../../kube/client/kube-api.ts";
-import type { EventRecorder } from "../../kube/event-recorder.ts";
 import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { writtenBy } from "../../kube/written-at.ts";
@@ -38,15 +35,11 @@ import {
 } from "./pending-changes.ts";
 import { firstOf } from "../../lib/first-of.ts";
 
-export interface ConvergenceReconcilerOptions {
-  readonly api: KubeApi;
+export interface ConvergenceReconcilerOptions extends ReconcilerParts {
   readonly resources: Readonly<Record<SyncKind, ReadonlyStore<KubeObject>>>;
   readonly watches: Readonly<Record<WorkloadKind, Pick<WorkloadWatch, "store">>>;
   readonly pending: PendingChanges;
   readonly volumeSyncMs: number;
-  readonly events: EventRecorder;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** Shortest and longest time between two lists, in milliseconds. The time doubles. */

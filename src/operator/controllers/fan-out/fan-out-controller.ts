@@ -1,20 +1,11 @@
-import type { Clock } from "../../../lib/clock.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import type { Random } from "../../../lib/random.ts";
+import type { ControllerParts, ReconcilerParts } from "../outcome/parts.ts";
 import { clusterVaultFileKind, clusterVaultSecretKind } from "../../api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
-import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { desiredStateChanged } from "../../kube/desired-state-changed.ts";
-import type { EventRecorder } from "../../kube/event-recorder.ts";
 import { type KubeObject, namespaceOf, type ResourceDescriptor } from "../../kube/resource.ts";
-import {
-  type ControllerObserver,
-  GONE,
-  type ReconcileResult,
-  runController,
-} from "../../runtime/controller.ts";
+import { GONE, type ReconcileResult, runController } from "../../runtime/controller.ts";
 import { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { ParsedResource } from "../../sync/parse-resource.ts";
@@ -32,17 +23,9 @@ const KINDS: readonly FanOutKind[] = ["ClusterVaultSecret", "ClusterVaultFile"];
 
 type Objects = Pick<FannedOut, "resources" | "of" | "absent" | "isTerminating" | "onChange">;
 
-export interface FanOutControllerOptions {
+export interface FanOutControllerOptions extends ControllerParts, ReconcilerParts {
   readonly objects: Readonly<Record<FanOutKind, Objects>>;
   readonly parse: (kind: FanOutKind, object: KubeObject) => ParsedResource;
-  readonly api: KubeApi;
-  readonly events: EventRecorder;
-  readonly observer: ControllerObserver;
-  /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
-  readonly resyncMs: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 /** Time in milliseconds within which changes of several namespaces share one status. */

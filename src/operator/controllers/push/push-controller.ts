@@ -1,12 +1,10 @@
+import type { ControllerParts } from "../outcome/parts.ts";
 import { connectionKey } from "../../api/connection-key.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
-import type { Clock } from "../../../lib/clock.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import type { Random } from "../../../lib/random.ts";
 import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
 import { desiredStateChanged } from "../../kube/desired-state-changed.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
-import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import { runController } from "../../runtime/controller.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { GroupIndex, type GroupNames } from "../../lib/groups.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
@@ -16,7 +14,7 @@ import { parsePush } from "../../push/push-resource.ts";
 import type { PushReconciler } from "./push-reconciler.ts";
 import type { PushRivals } from "./push-rivals.ts";
 
-export interface PushControllerOptions {
+export interface PushControllerOptions extends ControllerParts {
   readonly reconciler: Pick<PushReconciler, "reconcile" | "forget" | "statusRepairDelay">;
   readonly rivals: PushRivals;
   /** The VaultPushes of this shard. */
@@ -26,12 +24,6 @@ export interface PushControllerOptions {
    */
   readonly onReferencesChange: (connection: string) => void;
   readonly limits: QueueLimits;
-  /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
-  readonly resyncMs: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly observer: ControllerObserver;
 }
 
 /**

@@ -1,9 +1,7 @@
+import type { ReconcilerParts } from "../outcome/parts.ts";
 import { connectionKey } from "../../api/connection-key.ts";
 import { vaultPushKind } from "../../api/kinds.ts";
 import type { PushStatus } from "../../api/vault-push.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import type { EventRecorder } from "../../kube/event-recorder.ts";
-import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { GONE, type ReconcileResult } from "../../runtime/controller.ts";
@@ -33,7 +31,7 @@ import { PushSource, SourceChangedError } from "./push-source.ts";
 import { nextPushStatus, type PushReport, readPushStatus } from "../../push/push-status.ts";
 import { recordPushEvents } from "./record-push-events.ts";
 
-export interface PushReconcilerOptions extends ItemPusherOptions {
+export interface PushReconcilerOptions extends ItemPusherOptions, ReconcilerParts {
   readonly resources: ReadonlyStore<KubeObject>;
   readonly connections: Pick<ConnectionRegistry, "get">;
   readonly rivals: PushRivals;
@@ -42,9 +40,6 @@ export interface PushReconcilerOptions extends ItemPusherOptions {
   /** Knows which reconciles wait for a vault. */
   readonly limits: Pick<QueueLimits, "wait">;
   readonly observer: WriteObserver;
-  readonly api: KubeApi;
-  readonly events: EventRecorder;
-  readonly logger: Logger;
 }
 
 /** Input of a reconcile: the object, and the facts that the reconcile before left. */

@@ -1,9 +1,8 @@
+import type { ReconcilerParts } from "../outcome/parts.ts";
 import { vaultPushKind } from "../../api/kinds.ts";
 import { PUSH_FINALIZER } from "../../api/names.ts";
 import { connectionKey } from "../../api/connection-key.ts";
 import type { PushItemStatus } from "../../api/vault-push.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
@@ -37,14 +36,11 @@ import type { PushRivals } from "./push-rivals.ts";
 import type { PushReport } from "../../push/push-status.ts";
 import { recordRemoval } from "./record-push-events.ts";
 
-export interface PushRemovalOptions extends ItemPusherOptions {
+export interface PushRemovalOptions extends ItemPusherOptions, ReconcilerParts {
   readonly connections: Pick<ConnectionRegistry, "get">;
   readonly rivals: PushRivals;
   readonly lists: FreshLists;
-  readonly api: KubeApi;
-  readonly events: EventRecorder;
   readonly observer: WriteObserver;
-  readonly logger: Logger;
 }
 
 interface Context {

@@ -1,5 +1,4 @@
-import type { EventRecorder } from "../../kube/event-recorder.ts";
-import type { KubeApi } from "../../kube/client/kube-api.ts";
+import type { ReconcilerParts } from "../outcome/parts.ts";
 import type { Watched } from "../../kube/cache/filtered-view.ts";
 import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
 import type { KubeObject } from "../../kube/resource.ts";
@@ -16,9 +15,10 @@ import { PushRemoval } from "./push-removal.ts";
 import { type ClusterResources, PushRivals } from "./push-rivals.ts";
 
 export interface PushesOptions
-  extends Omit<PushControllerOptions, "reconciler" | "rivals" | "resources">, ItemPusherOptions {
-  readonly api: KubeApi;
-  readonly events: EventRecorder;
+  extends
+    Omit<PushControllerOptions, "reconciler" | "rivals" | "resources">,
+    ItemPusherOptions,
+    ReconcilerParts {
   readonly observer: ControllerObserver & WriteObserver;
   readonly connections: Pick<ConnectionRegistry, "get">;
   /** The VaultPushes of this shard, and the Secrets that the operator watches: its targets. */

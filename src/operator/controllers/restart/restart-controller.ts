@@ -1,12 +1,8 @@
-import type { Clock } from "../../../lib/clock.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import type { Random } from "../../../lib/random.ts";
+import type { ControllerParts, ReconcilerParts } from "../outcome/parts.ts";
 import { type WorkloadKind, workloadKinds } from "../../api/rollout-restart.ts";
 import type { Watched } from "../../kube/cache/filtered-view.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
-import type { KubeApi } from "../../kube/client/kube-api.ts";
-import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import { QueueLimits } from "../../runtime/queue-limits.ts";
@@ -20,8 +16,7 @@ import { RestartStatuses } from "./restart-statuses.ts";
 import { parseWorkloadKey, workloadKey, type WorkloadMetadata } from "./workload.ts";
 import type { WorkloadWatch } from "./workload-watch.ts";
 
-export interface RestartControllerOptions {
-  readonly api: KubeApi;
+export interface RestartControllerOptions extends ControllerParts, ReconcilerParts {
   /** All resources, of every shard: a workload may use the content of several. */
   readonly resources: Readonly<Record<SyncKind, Watched<KubeObject>>>;
   readonly watches: Readonly<Record<WorkloadKind, WorkloadWatch>>;
@@ -34,13 +29,7 @@ export interface RestartControllerOptions {
   readonly windowMs: number;
   /** Restarts workloads that have the annotation `auto`. */
   readonly auto: boolean;
-  readonly events: EventRecorder;
   readonly observer: ControllerObserver & RestartObserver;
-  /** Interval in milliseconds in which every workload is reconciled once; 0 turns it off. */
-  readonly resyncMs: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 /**

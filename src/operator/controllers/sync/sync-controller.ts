@@ -1,3 +1,4 @@
+import type { ControllerParts } from "../outcome/parts.ts";
 import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
 import { fansOut, type SyncKind, parseSyncKey, SYNC_KINDS, syncKey } from "../../sync/sync-key.ts";
 import {
@@ -6,14 +7,11 @@ import {
   FORCE_SYNC_ANNOTATION,
   HOLD_ANNOTATION,
 } from "../../api/names.ts";
-import type { Clock } from "../../../lib/clock.ts";
 import { shared } from "../../lib/shared-strings.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import type { Random } from "../../../lib/random.ts";
 import { desiredStateChanged } from "../../kube/desired-state-changed.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
-import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import { runController } from "../../runtime/controller.ts";
 import { EditWindows } from "../../runtime/edit-windows.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import type { Priority } from "../../runtime/ready-keys.ts";
@@ -40,7 +38,7 @@ import type { SyncReconciler } from "./sync-reconciler.ts";
 import { mergedKey, targetKey } from "./target-keys.ts";
 import type { TargetRecords } from "./target-records.ts";
 
-export interface SyncControllerOptions {
+export interface SyncControllerOptions extends ControllerParts {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
   readonly reconciler: Pick<
     SyncReconciler,
@@ -55,12 +53,6 @@ export interface SyncControllerOptions {
    */
   readonly onReferencesChange: (connection: string, joined?: JoinedNames) => void;
   readonly limits: QueueLimits;
-  /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
-  readonly resyncMs: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly observer: ControllerObserver;
 }
 
 /** Annotations of users that a reconcile follows. */

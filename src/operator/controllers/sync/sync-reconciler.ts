@@ -1,3 +1,4 @@
+import type { ReconcilerParts } from "../outcome/parts.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { type Decision, decide, targetConflict } from "../../sync/decide.ts";
 import { isDropped } from "../../sync/gone-claims.ts";
@@ -10,11 +11,7 @@ import {
   isVerifiedBy,
   nextStatus,
 } from "../../sync/sync-status.ts";
-import type { Clock } from "../../../lib/clock.ts";
-import type { Logger } from "../../../lib/logger.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
-import type { EventRecorder } from "../../kube/event-recorder.ts";
-import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { type ReconcileResult } from "../../runtime/controller.ts";
 import { connectionKey } from "../../api/connection-key.ts";
@@ -55,7 +52,8 @@ import { fansOut, forEachKind, parseSyncKey, type SyncKind } from "../../sync/sy
 import { awaitConnection, type SyncResult, TARGET_WAIT_MS, targetChanged } from "./sync-result.ts";
 import type { TargetWriter } from "./target-writer.ts";
 
-export interface SyncReconcilerOptions extends ConnectionSources, BecomeMergedOptions {
+export interface SyncReconcilerOptions
+  extends ConnectionSources, BecomeMergedOptions, ReconcilerParts {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
   readonly writer: TargetWriter;
   readonly lists: FreshLists;
@@ -64,10 +62,6 @@ export interface SyncReconcilerOptions extends ConnectionSources, BecomeMergedOp
   readonly observer: WriteObserver;
   /** The operator shows which workloads run the content of targets. */
   readonly provesUse: boolean;
-  readonly api: KubeApi;
-  readonly events: EventRecorder;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 const reported = (
