@@ -13,7 +13,7 @@ export interface Access {
   readonly subresource: "status" | "token" | undefined;
 }
 
-/** What a request is for: one object, or without a name all objects of a namespace. */
+/** The subject of a request: one object, or without a name all objects of a namespace. */
 export interface Scope {
   readonly namespace?: string | undefined;
   readonly name: string | undefined;
