@@ -119,7 +119,7 @@ describe("a workload with an identity", () => {
     await add();
     const first = (await exchange(await tokenOf(), { expiration_hours: 1_000_000 })).json();
     expect(first.expires_in).toBe(86_400);
-    await clock.advance(23 * HOUR);
+    clock.stepWall(23 * HOUR);
     const refresh = () =>
       vault.post(operationPath.refresh_token, {
         refresh_token: first.refresh_token,
@@ -127,7 +127,7 @@ describe("a workload with an identity", () => {
       });
     const second = await refresh();
     expect(second.json().expires_in).toBe(3_600);
-    await clock.advance(HOUR);
+    clock.stepWall(HOUR);
     expect(await use(second.json().access_token)).toBe("401 invalid_token");
     expect((await refresh()).outcome()).toBe("401 invalid_refresh_token");
   });

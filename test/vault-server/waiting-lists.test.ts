@@ -188,7 +188,7 @@ describe("list_no_dup that waits", () => {
     await clock.advance(5_000);
     expect((await gone.response).bytes.toString()).not.toContain(name);
     await protect(ann, { metadata: { expiration_time: 1 } });
-    await clock.advance(86_400_000 - 5_000);
+    clock.stepWall(86_400_000 - 5_000);
     const expiring = await wait(ann, "list_no_dup");
     await clock.advance(5_000);
     const records: { key_name: string; expired: boolean }[] = (await expiring.response).json()

@@ -6,18 +6,19 @@ import { type Followed, SimulatedWorld } from "../../lab/simulated/simulated-wor
 /** Certificates in a target: when they expire, and when the resource says so. */
 const DAY = 86_400_000;
 
-async function following(spec: Followed, value: (cert: string, key: string) => string) {
+/** Starts a world with a certificate that is valid for 30 days, and for `days` of them from now on. */
+async function following(spec: Followed, value: (cert: string, key: string) => string, days = 8) {
   const world = await SimulatedWorld.following([{ name: "tls" }], { cert: "tls" }, spec);
-  const from = world.clock.now();
+  const to = world.clock.now() + days * DAY;
   const { cert, keyPem } = certificate("shop", {
     hosts: ["shop.example.com"],
-    notBefore: new Date(from),
-    notAfter: new Date(from + 30 * DAY),
+    notBefore: new Date(to - 30 * DAY),
+    notAfter: new Date(to),
   });
   world.vault().expose = () => ({ value: value(cert, keyPem) });
   world.vault().lists({ name: "tls", version: 2 });
   await world.settle(5_000);
-  const notAfter = new Date(Math.floor((from + 30 * DAY) / 1_000) * 1_000).toISOString();
+  const notAfter = new Date(Math.floor(to / 1_000) * 1_000).toISOString();
   return { world, notAfter };
 }
 
@@ -29,7 +30,7 @@ test("the certificate of a target is reported a week before it expires, also aft
   expect(afterOf(world)).toBe(notAfter);
   await world.replace();
   expect(afterOf(world)).toBe(notAfter);
-  await world.settle(22.9 * DAY);
+  await world.settle(0.9 * DAY);
   expect(world.condition("ExpiringSoon")).toBeUndefined();
   await world.settle(0.2 * DAY);
   expect(world.condition("ExpiringSoon")?.message).toBe(
@@ -46,9 +47,9 @@ test("a certificate that is a property of a secret is reported", async () => {
 });
 
 test("spec.expiryNotice is at most a third of the lifetime", async () => {
-  const { world } = await following({ expiryNotice: "60d" }, (cert) => cert);
+  const { world } = await following({ expiryNotice: "60d" }, (cert) => cert, 11);
   await using _ = world;
-  await world.settle(19.9 * DAY);
+  await world.settle(0.9 * DAY);
   expect(world.condition("ExpiringSoon")).toBeUndefined();
   await world.settle(0.2 * DAY);
   expect(world.condition("ExpiringSoon")).toBeDefined();
@@ -63,10 +64,12 @@ test("a version without a certificate has no dates", async () => {
   expect(afterOf(world)).toBeUndefined();
 });
 
-/** Writes a version of `db`. Returns the time in ten days at which it expires. */
+/** Writes a version of `db`. Returns the time at which it expires, in a day. */
 function write(world: SimulatedWorld): string {
-  world.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "x", expiration_time: 10 });
-  const at = Math.ceil((world.clock.now() + 10 * DAY) / 1_000) * 1_000;
+  world
+    .vault()
+    .act(ACCOUNT, "protect", { key_name: "db", key_value: "x", metadata: { expiration_time: 1 } });
+  const at = Math.ceil((world.clock.now() + DAY) / 1_000) * 1_000;
   return new Date(at).toISOString();
 }
 
@@ -77,11 +80,11 @@ test("a version that is followed by another one keeps its own expiry, after a re
   await using world = await SimulatedWorld.shop();
   const first = write(world);
   world.follow({ pinned: { key: "db", version: 1 }, latest: "db" });
-  await world.settle(DAY);
+  await world.settle(DAY / 10);
   const second = write(world);
   await world.settle(60_000);
   await world.restart();
-  await world.settle(5.9 * DAY);
+  await world.settle(0.6 * DAY);
   expect(itemsOf(world)).toEqual([
     { version: 1, expiresAt: first },
     { version: 2, expiresAt: second },
