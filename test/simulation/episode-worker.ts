@@ -1,7 +1,10 @@
+import { enableCompileCache } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
+import { COMPILE_CACHE } from "../lab/compile-cache.ts";
 import type { EpisodeThreadOptions } from "./episode-thread.ts";
 import { plant } from "./plant.ts";
 
+enableCompileCache(COMPILE_CACHE);
 // The code of an EpisodeThread. Most errors are simulated faults, whose stacks nothing shows; a
 // replay shows the one of an exception.
 Error.stackTraceLimit = 0;

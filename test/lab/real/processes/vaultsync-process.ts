@@ -4,18 +4,14 @@ import { createWriteStream } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { COMPILE_CACHE } from "../../compile-cache.ts";
 
 const root = join(import.meta.dirname, "../../../..");
 /** The program: the sources, or what VAULTSYNC_TEST_PROGRAM names, such as dist/main.js. */
 const main = join(root, process.env["VAULTSYNC_TEST_PROGRAM"] ?? "src/main.ts");
 
-/**
- * Lets the processes of all tests share the compiled sources: their start takes half the time.
- * Benchmarks do not.
- */
-const compileCache = process.env["VITEST"] && {
-  NODE_COMPILE_CACHE: join(root, "node_modules/.cache/vaultsync-test"),
-};
+/** Benchmarks share no compiled sources. */
+const compileCache = process.env["VITEST"] && { NODE_COMPILE_CACHE: COMPILE_CACHE };
 
 export interface ProcessResult {
   /** `null` when a signal ended the process. */
