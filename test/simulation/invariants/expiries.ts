@@ -38,6 +38,7 @@ export function checkExpiries(world: World): void {
     if (!target || !listed || immutable || target["immutable"] === true || spec.suspend) continue;
     if (isUnverified(resource, target)) continue;
     const content = ownContent(resource, target);
+    const shown = shownOwners(resource);
     const followed = outputsOf(spec).flatMap(({ key, items }) =>
       items.filter(({ version }) => version === "latest").map((item) => ({ key, item })),
     );
@@ -47,7 +48,9 @@ export function checkExpiries(world: World): void {
           (one) =>
             isSourceOf(one.item, origin) &&
             (isRemoved(world, listed, spec, one.item, origin) ||
-              (one.key === key && isMissing(world, listed, spec, one.item, origin))),
+              (one.key === key &&
+                (shown.get(key) ?? origin.owner) === origin.owner &&
+                isMissing(world, listed, spec, one.item, origin))),
         );
       const expired = world.vaults.originsIn(value).find(mustGo);
       if (!expired) continue;
@@ -73,6 +76,27 @@ function isUnverified(resource: KubeObject, { metadata }: KubeObject): boolean {
   if (reason === "TargetConflict") return true;
   const isGone = reason === "SourceMissing" || reason === "SourceRemoved";
   return isGone && target?.resourceVersion !== metadata.resourceVersion;
+}
+
+/**
+ * Returns the owners of bytes of another account of the vault, by key, as the status names them. If
+ * writing it failed, it is an earlier one; an entry of that one keeps the bytes.
+ */
+function shownOwners(resource: KubeObject): ReadonlyMap<string, string> {
+  const { items = [] } = (resource["status"] ?? {}) as {
+    readonly items?: readonly {
+      readonly secretKey?: string;
+      readonly owner?: string;
+      readonly otherVault?: boolean;
+    }[];
+  };
+  return new Map(
+    items.flatMap(({ secretKey, owner, otherVault }) =>
+      secretKey !== undefined && owner !== undefined && otherVault === true
+        ? [[secretKey, owner] as const]
+        : [],
+    ),
+  );
 }
 
 /** A vault, and the connection that lists it. */
