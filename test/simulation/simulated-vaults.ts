@@ -3,26 +3,13 @@ import { InMemoryVault } from "../lab/simulated/vault/in-memory-vault.ts";
 import { Rejection } from "../lab/simulated/vault/rejection.ts";
 import type { VaultBackup } from "../lab/simulated/vault/vault-content.ts";
 import { urlOf } from "./cast.ts";
+import { type Origin, Origins } from "./origins.ts";
 import { CANARY, canariesIn, type ValueForm, valueOf } from "./simulated-values.ts";
 
-/** The source of a value, and the versions that it has ever been. */
-export interface Origin {
-  readonly kind: "secret" | "file";
-  readonly vault: string;
-  readonly owner: string;
-  readonly name: string;
-  readonly versions: Set<number>;
-  /** Time at which it was written, in monotonic milliseconds. */
-  readonly at: number;
-  /** Number of values that were written before: several may be written within one millisecond. */
-  readonly order: number;
-  /** The bytes of the value in base64. */
-  readonly whole: string;
-  /** The bytes in base64 of the parts of a value, by name: see `valueOf`. */
-  readonly parts: ReadonlyMap<string, string>;
-  /** The metadata that was listed with this version; of a file: none. */
-  readonly metadata: Readonly<Record<string, unknown>>;
-}
+export type { Origin } from "./origins.ts";
+
+/** The entry that has a value. */
+type Place = Pick<Origin, "kind" | "vault" | "owner" | "name">;
 
 /** Secrets of a vault that disappear together. */
 export interface Vanished {
@@ -55,9 +42,9 @@ export interface VaultEntry {
 export class SimulatedVaults {
   readonly #vaults = new Map<string, InMemoryVault>();
   readonly #backups = new Map<string, VaultBackup>();
-  readonly #origins = new Map<string, Origin>();
-  /** By the number of the write. */
-  readonly #byNumber = new Map<number, Origin>();
+  readonly origins = new Origins();
+  /** The parts of values that users have put into Secrets, by the bytes of the whole in base64. */
+  readonly #made = new Map<string, ReadonlyMap<string, string>>();
   /**
    * Entries (`<vault> <owner> <name>`) whose versions did not only increase: the operator may hold
    * what it served.
@@ -96,15 +83,12 @@ export class SimulatedVaults {
 
   /** Returns the origin of bytes in base64, if a vault has ever held them. */
   origin(base64: string): Origin | undefined {
-    return this.#origins.get(base64);
+    return this.origins.of(base64);
   }
 
   /** Returns the origins of the values that these bytes are, or were made of. */
   originsIn(base64: string): readonly Origin[] {
-    const origin = this.origin(base64);
-    if (origin) return [origin];
-    const numbers = new Set(canariesIn(Buffer.from(base64, "base64")));
-    return [...numbers].flatMap((number) => this.#byNumber.get(number) ?? []);
+    return this.origins.in(base64);
   }
 
   /** Reports whether these bytes are this part of a value; `undefined`: the value itself. */
@@ -113,13 +97,18 @@ export class SimulatedVaults {
     return part === undefined ? ![...parts.values()].includes(base64) : parts.get(part) === base64;
   }
 
+  /** Returns the latest version of a source; `undefined` if the vault has none. */
+  versionOf({ kind, vault, owner, name }: Place): number | undefined {
+    return kind === "file"
+      ? this.files(vault, owner).find(({ filename }) => filename === name)?.version
+      : this.list(vault, owner).find((entry) => entry.key_name === name && entry.owner === owner)
+          ?.key_version;
+  }
+
   /** Returns the value that a vault now holds as the latest version of a source. */
-  latestOf({ kind, vault, owner, name }: Origin): Origin | undefined {
-    const version =
-      kind === "file"
-        ? this.files(vault, owner).find(({ filename }) => filename === name)?.version
-        : this.list(vault, owner).find((entry) => entry.key_name === name && entry.owner === owner)
-            ?.key_version;
+  latestOf(source: Place): Origin | undefined {
+    const { kind, vault, owner, name } = source;
+    const version = this.versionOf(source);
     const bytes =
       version === undefined ? undefined : this.vault(vault).bytesOf(kind, owner, name, version);
     return bytes && this.origin(Buffer.from(bytes).toString("base64"));
@@ -183,10 +172,7 @@ export class SimulatedVaults {
         parts,
         metadata: secret.metadata,
       });
-      if (minutes === undefined || isShared) return;
-      const deadline = { owner, at: this.#clock.now() + minutes * 60_000 };
-      const key = `${vault} ${name}`;
-      this.#deadlines.set(key, [...(this.#deadlines.get(key) ?? []), deadline]);
+      if (minutes !== undefined && !isShared) this.#setDeadline({ vault, owner, name }, minutes);
     });
   }
 
@@ -210,6 +196,52 @@ export class SimulatedVaults {
     });
   }
 
+  /** Returns a value in base64 that no vault has: a user puts it into a Secret. */
+  make(form: ValueForm, name: string): string {
+    this.#written += 1;
+    const { text, parts } = valueOf(form, this.#written, name);
+    this.#made.set(toBase64(text), parts);
+    return toBase64(text);
+  }
+
+  /** Takes in that a VaultPush has written a version of an entry. */
+  pushed(
+    ref: Place,
+    {
+      version,
+      base64,
+      metadata = {},
+      minutes,
+    }: {
+      readonly version: number;
+      readonly base64: string;
+      readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+      readonly minutes?: number | undefined;
+    },
+  ): void {
+    this.#written += 1;
+    const parts = this.#made.get(base64) ?? new Map<string, string>();
+    const [at, order] = [this.#clock.monotonic(), this.#written];
+    const versions = new Set([version]);
+    const numbers = canariesIn(Buffer.from(base64, "base64"));
+    this.#record({ ...ref, versions, at, order, whole: base64, parts, metadata }, numbers);
+    if (minutes !== undefined) this.#setDeadline(ref, minutes);
+  }
+
+  /** Takes in that a VaultPush has deleted an entry. */
+  deletedByPush({ vault, owner, name }: Place): void {
+    this.#disturb(vault, owner, name);
+  }
+
+  #setDeadline(
+    { vault, owner, name }: Pick<Origin, "vault" | "owner" | "name">,
+    minutes: number,
+  ): void {
+    const deadline = { owner, at: this.#clock.now() + minutes * 60_000 };
+    const key = `${vault} ${name}`;
+    this.#deadlines.set(key, [...(this.#deadlines.get(key) ?? []), deadline]);
+  }
+
   remove(vault: string, owner: string, name: string): void {
     this.#disturb(vault, owner, name);
     this.#attempt(() => this.vault(vault).act(owner, "delete", { key_name: name }));
@@ -218,7 +250,7 @@ export class SimulatedVaults {
 
   /** Removes all secrets of a vault whose names begin with a prefix. */
   vanish({ vault, prefix, spared }: Vanished): void {
-    for (const { vault: of, owner, name } of new Set(this.#byNumber.values()))
+    for (const { vault: of, owner, name } of this.origins.all())
       if (of === vault && owner !== spared && name.startsWith(prefix))
         this.remove(vault, owner, name);
   }
@@ -254,7 +286,7 @@ export class SimulatedVaults {
     const backup = this.#backups.get(vault);
     if (!backup) return;
     this.vault(vault).restore(backup);
-    for (const { vault: of, owner, name } of this.#origins.values())
+    for (const { vault: of, owner, name } of this.origins.all())
       if (of === vault) this.#disturb(vault, owner, name);
   }
 
@@ -284,11 +316,9 @@ export class SimulatedVaults {
     this.#changedAt.set(`${vault} ${name}`, this.#clock.monotonic());
   }
 
-  #record(origin: Origin): void {
+  #record(origin: Origin, numbers?: readonly number[]): void {
     this.#changedAt.set(`${origin.vault} ${origin.name}`, origin.at);
-    this.#byNumber.set(origin.order, origin);
-    for (const base64 of [origin.whole, ...origin.parts.values()])
-      this.#origins.set(base64, origin);
+    this.origins.add(origin, numbers);
   }
 
   #attempt(act: () => void): void {
