@@ -15,6 +15,7 @@ import { seededRandom } from "../lab/seeded-random.ts";
 import { fannedOut, findOwner } from "./fanned-out.ts";
 import { Freezes } from "./freezes.ts";
 import type { Faults } from "./networks.ts";
+import type { Origin } from "./origins.ts";
 import type { Proxy } from "./path-to-vault.ts";
 import { addIdentity } from "./identities.ts";
 import { Replicas } from "./replicas.ts";
@@ -110,6 +111,8 @@ export class World {
   onSend: (request: SentRequest) => void = () => undefined;
   /** Called before secrets with a prefix disappear from a vault. */
   onVanish: (vanished: Vanished) => void = () => undefined;
+  /** Called when a VaultPush has deleted an entry. */
+  onPushDelete: (entry: Pick<Origin, "vault" | "owner" | "name">) => void = () => undefined;
   /** Called when another party removes statuses of a namespace. */
   onWipe: (namespace: string) => void = () => undefined;
   /** Called before a user gives an existing resource another spec. */

@@ -21,11 +21,14 @@ export interface EntryVersion {
 export const entryKey = ({ vault, owner, kind, name }: EntryRef): string =>
   `${vault} ${owner} ${kind} ${name}`;
 
-/** Records who wrote which versions of the entries, and what each process has read of them. */
+/**
+ * Records who wrote which versions of the entries, and what each process has read of them. A version
+ * that is not recorded is of another writer.
+ */
 export class EntryJournal {
   readonly #vaults: SimulatedVaults;
   readonly #bytes: Timeline<string>;
-  /** The versions since the entry was created last. */
+  /** All versions that there have been, since an entry was deleted last. */
   readonly #entries = new Map<string, EntryVersion[]>();
   /** The uids of the VaultPushes that have ever created the entry. */
   readonly #creators = new Map<string, Set<string>>();
@@ -38,20 +41,26 @@ export class EntryJournal {
 
   /** Returns the latest version; `undefined` if the vault has no such entry, or not any more. */
   latest(ref: EntryRef): EntryVersion | undefined {
+    const version = this.#vaults.versionOf(ref);
+    return version === undefined ? undefined : this.version(ref, version);
+  }
+
+  /** Returns a version that the vault has. */
+  version(ref: EntryRef, version: number): EntryVersion | undefined {
     const { vault, owner, kind, name } = ref;
-    const latest = this.#entries.get(entryKey(ref))?.at(-1);
-    if (latest === undefined) return undefined;
-    const bytes = this.#vaults.vault(vault).bytesOf(kind, owner, name, latest.version);
-    if (bytes !== undefined && Buffer.from(bytes).toString("base64") === latest.base64)
-      return latest;
-    this.#entries.delete(entryKey(ref));
-    return undefined;
+    const bytes =
+      version === 0 ? undefined : this.#vaults.vault(vault).bytesOf(kind, owner, name, version);
+    if (bytes === undefined) return undefined;
+    const base64 = Buffer.from(bytes).toString("base64");
+    const known = this.#entries
+      .get(entryKey(ref))
+      ?.findLast((one) => one.version === version && one.base64 === base64);
+    return known ?? { version, base64, by: new Set() };
   }
 
   wrote(ref: EntryRef, written: EntryVersion): void {
     const key = entryKey(ref);
-    const versions = written.version === 1 ? [] : (this.#entries.get(key) ?? []);
-    this.#entries.set(key, [...versions, written]);
+    this.#entries.set(key, [...(this.#entries.get(key) ?? []), written]);
     this.#bytes.set(key, written.base64);
     if (written.version > 1) return;
     this.#creators.set(key, new Set([...this.creators(ref), ...written.by]));

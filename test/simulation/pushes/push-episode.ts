@@ -1,5 +1,5 @@
 import { onUnhandledRejection, type Failure, type RunEpisode } from "../simulate.ts";
-import { Violation } from "../world.ts";
+import { Violation, World } from "../world.ts";
 import { type PushCommand, performPush } from "./push-commands.ts";
 import { difference } from "./push-expectations.ts";
 import { PushRules } from "./push-rules.ts";
@@ -23,8 +23,8 @@ export async function runPushEpisode(
   seed: number,
   commands: readonly PushCommand[],
 ): Promise<Failure<PushCommand> | undefined> {
-  const scene = new PushWorld(seed);
-  const { world } = scene;
+  const world = new World(seed);
+  const scene = new PushWorld(world);
   const rules = new PushRules(scene);
   using _ = onUnhandledRejection((error) =>
     world.violations.push(new Violation("exception", `unhandled rejection: ${error}`)),

@@ -31,6 +31,15 @@ interface Sender {
   readonly connection: string;
 }
 
+/** The version that a request has written. */
+interface Written {
+  readonly version: number;
+  readonly base64: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+const nameOf = ({ namespace, secret }: Source): string => `${namespace}/${secret}`;
+
 /** Checks every request of the operator that changes an entry, and every status of a VaultPush. */
 export class PushRules {
   /** Number of writes to the vaults, and of statuses of VaultPushes. */
@@ -80,7 +89,11 @@ export class PushRules {
       case "protect":
       case "protect_link": {
         const { secret: written } = JSON.parse(Buffer.from(response.body).toString()) as {
-          readonly secret: { readonly key_version: number; readonly owner: string };
+          readonly secret: {
+            readonly key_version: number;
+            readonly owner: string;
+            readonly metadata: Readonly<Record<string, unknown>>;
+          };
         };
         const base64 = Buffer.from(body["key_value"] ?? "").toString("base64");
         const sent =
@@ -88,7 +101,8 @@ export class PushRules {
             ? (request.body as Readonly<Record<string, unknown>>)
             : undefined;
         const ref = { ...secret, owner: written.owner };
-        return this.#wrote(user, ref, { version: written.key_version, base64 }, sent);
+        const { key_version: version, metadata } = written;
+        return this.#wrote(user, ref, { version, base64, metadata }, sent);
       }
       case "protect_file": {
         const { upload } = request;
@@ -110,46 +124,55 @@ export class PushRules {
   #wrote(
     user: string,
     ref: EntryRef,
-    written: Pick<EntryVersion, "version" | "base64">,
+    { version, base64, metadata }: Written,
     sent: Readonly<Record<string, unknown>> | undefined,
   ): void {
-    const { journal } = this.#scene;
+    const { journal, world } = this.#scene;
     this.writes += 1;
+    const { delete_time: minutes } = (sent ?? {}) as { readonly delete_time?: number };
     // The vault may have removed an entry with the same bytes at its deadline.
-    const before = written.version === 1 ? undefined : journal.latest(ref);
-    const source = this.#scene.sourceOf(written.base64);
-    const senders = source === undefined ? [] : this.#senders(user, ref, source);
-    journal.wrote(ref, { ...written, by: new Set(senders.map(({ push }) => push.uid)) });
-    const what = `${user} pushed version ${written.version} of ${entryKey(ref)}`;
-    if (source === undefined) throw new Violation("P1", `${what} with bytes that no Secret had`);
-    const { namespace, secret, key } = source;
+    const before = journal.version(ref, version - 1);
+    const all = this.#scene.sourcesOf(base64);
+    const found = all.map((one) => ({ ...one, senders: this.#senders(user, ref, one) }));
+    const sources = found.filter((one) => one.senders.length > 0);
+    const senders = sources.flatMap((one) => one.senders);
+    const by = new Set(senders.map(({ push }) => push.uid));
+    journal.wrote(ref, { version, base64, by });
+    world.vaults.pushed(ref, { version, base64, metadata, minutes });
+    const what = `${user} pushed version ${version} of ${entryKey(ref)}`;
+    if (all.length === 0) throw new Violation("P1", `${what} with bytes that no Secret had`);
     if (senders.length === 0)
       throw new Violation(
         "P5",
-        `${what} from ${namespace}/${secret} without a VaultPush that names it`,
+        `${what} from ${all.map(nameOf).join(" or ")} without a VaultPush that names it`,
       );
     this.#leadership.check(
       what,
       user,
       senders.map(({ connection }) => connection),
     );
-    const slackMs = this.#scene.slackMs(user, namespace);
-    const values = this.#scene.secrets.during(`${namespace}/${secret}`, slackMs);
-    if (!values.some((data) => data[key] === written.base64))
-      throw new Violation("P1", `${what} with bytes that ${namespace}/${secret} had long ago`);
+    if (!sources.some((source) => this.#hadRecently(user, source, base64)))
+      throw new Violation(
+        "P1",
+        `${what} with bytes that ${sources.map(nameOf).join()} had long ago`,
+      );
     // Two VaultPushes that take turns at an edit: one read the entry while the other wrote.
-    const isRace =
-      new Set(senders.map(({ push }) => push.uid)).size > 1 &&
-      journal.readBy(user, ref)?.version !== before?.version;
-    if (before?.base64 === written.base64 && !isRace)
+    const isRace = by.size > 1 && journal.readBy(user, ref)?.version !== before?.version;
+    if (before?.base64 === base64 && !isRace)
       throw new Violation("P3", `${what} with the bytes of the version before`);
     this.#checkRivals(what, user, ref, senders, before);
     if (sent !== undefined && !senders.some(({ item }) => isSentWith(item, sent)))
       throw new Violation("P5", `${what} with metadata or a deadline that no VaultPush has`);
-    const { delete_time: minutes } = sent ?? {};
-    if (typeof minutes === "number")
-      this.#scene.expires(ref, this.#scene.world.clock.now() + minutes * 60_000);
+    if (minutes !== undefined) this.#scene.expires(ref, world.clock.now() + minutes * 60_000);
     this.#count(what, user, ref);
+  }
+
+  /** Reports whether a key had bytes that a process may still know. */
+  #hadRecently(user: string, { namespace, secret, key }: Source, base64: string): boolean {
+    const slackMs = this.#scene.slackMs(user, namespace);
+    return this.#scene.secrets
+      .during(`${namespace}/${secret}`, slackMs)
+      .some((data) => data[key] === base64);
   }
 
   /** Returns the VaultPushes that may push the key to the entry. */
@@ -220,6 +243,8 @@ export class PushRules {
     this.writes += 1;
     const read = journal.readBy(user, ref);
     journal.deleted(ref);
+    this.#scene.world.vaults.deletedByPush(ref);
+    if (ref.kind === "secret") this.#scene.world.onPushDelete(ref);
     const what = `${user} deleted ${entryKey(ref)}`;
     const senders = this.#scene.namespaces.flatMap((namespace) =>
       this.#statesOf(user, namespace, ref, LEAVING_MS).filter(

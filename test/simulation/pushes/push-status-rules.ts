@@ -39,7 +39,8 @@ export function checkReady(
     if (connection === undefined) continue;
     const vault = vaultAt(connection.url);
     const ref = { vault, owner: shown?.owner ?? connection.email, kind, name: entry };
-    const stored = scene.journal.recent(ref, slackMs);
+    const latest = scene.journal.latest(ref);
+    const stored = [...scene.journal.recent(ref, slackMs), ...(latest ? [latest.base64] : [])];
     const isPushed = secrets.some(
       ({ [item.secretKey]: value }) => value !== undefined && stored.includes(value),
     );

@@ -2,7 +2,7 @@ import { vaultConnectionKind, vaultPushKind } from "../../../src/operator/api/ki
 import { keyOf, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { CANARY } from "../simulated-values.ts";
-import { NAMESPACES, Violation, World } from "../world.ts";
+import { NAMESPACES, Violation, type World } from "../world.ts";
 import { EntryJournal, entryKey, type EntryRef } from "./entry-journal.ts";
 import type { keyChanges } from "./push-commands.ts";
 import { type ConnectionSpec, type PushState, pushStateOf } from "./push-specs.ts";
@@ -10,7 +10,7 @@ import { Timeline } from "./timeline.ts";
 
 type Data = Readonly<Record<string, string>>;
 
-/** A key of a Secret that a value was made for. */
+/** A key of a Secret. */
 export interface Source {
   readonly namespace: string;
   readonly secret: string;
@@ -31,14 +31,15 @@ export class PushWorld {
   readonly pushes: Timeline<PushState>;
   readonly connections: Timeline<ConnectionSpec>;
   readonly secrets: Timeline<Data>;
-  readonly #sources = new Map<string, Source>();
+  /** The keys that have had these bytes, by the bytes in base64. */
+  readonly #sources = new Map<string, Map<string, Source>>();
   readonly #before = new Map<string, string>();
   readonly #deadlines: { readonly key: string; readonly at: number }[] = [];
   #values = 0;
   #listChangedAt = -Infinity;
 
-  constructor(seed: number) {
-    this.world = new World(seed);
+  constructor(world: World) {
+    this.world = world;
     const { clock, server, vaults } = this.world;
     this.journal = new EntryJournal(vaults, clock);
     this.pushes = new Timeline(clock);
@@ -92,9 +93,9 @@ export class PushWorld {
     return this.world.clock.monotonic() - this.#listChangedAt > FOLLOWED_MS;
   }
 
-  /** Returns the key that a value was made for; `undefined`: it is not of a Secret. */
-  sourceOf(base64: string): Source | undefined {
-    return this.#sources.get(base64);
+  /** Returns the keys of Secrets that have ever had a value. */
+  sourcesOf(base64: string): readonly Source[] {
+    return [...(this.#sources.get(base64)?.values() ?? [])];
   }
 
   setKey(
@@ -108,7 +109,7 @@ export class PushWorld {
     const id = `${namespace}/${name}/${key}`;
     const last = data[key];
     if (change === "remove") delete data[key];
-    else data[key] = this.#valueOf({ namespace, secret: name, key }, change, this.#before.get(id));
+    else data[key] = this.#valueOf(change, this.#before.get(id));
     if (last !== undefined && last !== "") this.#before.set(id, last);
     const object = {
       apiVersion: "v1",
@@ -153,18 +154,24 @@ export class PushWorld {
     this.journal.deleted(ref);
   }
 
-  #valueOf(
-    source: Source,
-    change: (typeof keyChanges)[number],
-    before: string | undefined,
-  ): string {
+  #valueOf(change: (typeof keyChanges)[number], before: string | undefined): string {
     if (change === "empty") return "";
     if (change === "back" && before !== undefined) return before;
     const text = Buffer.from(`${CANARY}-${(this.#values += 1)}`);
     const bytes = change === "binary" ? Buffer.concat([Buffer.from([0xff, 0xfe]), text]) : text;
-    const base64 = bytes.toString("base64");
-    this.#sources.set(base64, source);
-    return base64;
+    return bytes.toString("base64");
+  }
+
+  #rememberSecret(metadata: KubeObject["metadata"], data: Data | undefined): void {
+    const { namespace = "", name: secret } = metadata;
+    this.secrets.set(keyOf(metadata), data);
+    for (const [key, base64] of Object.entries(data ?? {})) {
+      const known = this.#sources.get(base64) ?? new Map<string, Source>();
+      this.#sources.set(
+        base64,
+        known.set(`${namespace}/${secret} ${key}`, { namespace, secret, key }),
+      );
+    }
   }
 
   #remember({ resource, before, after }: Change): void {
@@ -173,7 +180,8 @@ export class PushWorld {
 
   #rememberObject(kind: string, { metadata }: KubeObject, after: KubeObject | undefined): void {
     const key = keyOf(metadata);
-    if (kind === SECRETS.kind) this.secrets.set(key, after && ((after.data ?? {}) as Data));
+    if (kind === SECRETS.kind)
+      this.#rememberSecret(metadata, after && ((after.data ?? {}) as Data));
     if (kind === vaultConnectionKind.kind)
       this.connections.set(key, after && (after["spec"] as ConnectionSpec));
     if (kind === vaultPushKind.kind) this.pushes.set(key, after && pushStateOf(after));
