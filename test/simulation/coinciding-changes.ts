@@ -39,10 +39,14 @@ export class Scene {
   readonly namespace: (typeof NAMESPACES)[number];
   readonly vault: (typeof VAULTS)[number];
 
-  constructor(random: Random) {
+  constructor(
+    random: Random,
+    vault?: (typeof VAULTS)[number],
+    namespace?: (typeof NAMESPACES)[number],
+  ) {
     this.random = random;
-    this.namespace = this.pick(NAMESPACES);
-    this.vault = this.pick(VAULTS);
+    this.namespace = namespace ?? this.pick(NAMESPACES);
+    this.vault = vault ?? this.pick(VAULTS);
   }
 
   readonly pick = <T>(from: readonly T[]): T => from[Math.floor(this.random() * from.length)]!;

@@ -18,6 +18,7 @@ import {
 import { StatusError } from "../lab/simulated/api-server/status-error.ts";
 import { SHARD_LEASE } from "./invariants/leadership.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
+import { type BesideCommand, performBeside } from "./pushes/beside-commands.ts";
 import { type FanOutCommand, performFanOut } from "./fan-out-commands.ts";
 import { type FreezeCommand, performFreeze } from "./freezes.ts";
 import { changeIdentity, type IdentityCommand } from "./identities.ts";
@@ -144,6 +145,7 @@ export type Command =
   | IdentityCommand
   | WipeCommand
   | FanOutCommand
+  | BesideCommand
   | TopologyCommand;
 
 const kinds: Readonly<Record<string, ResourceDescriptor>> = {
@@ -157,10 +159,12 @@ const kinds: Readonly<Record<string, ResourceDescriptor>> = {
 
 /** Commands that disturb nothing. */
 const CALM = new Set<Command["type"]>(["advance", "write-secret", "upload-file"]);
+const isCalm = (command: Command): boolean =>
+  CALM.has(command.type) || (command.type === "push" && command.how === "set");
 
 /** Carries out a command other than `settle`. What the API server rejects has no effect. */
 export async function perform(world: World, command: Command): Promise<void> {
-  if (!CALM.has(command.type)) world.quietSince = Infinity;
+  if (!isCalm(command)) world.quietSince = Infinity;
   if (command.type !== "advance") world.confirmations.disturbed();
   try {
     await act(world, command);
@@ -265,6 +269,8 @@ async function act(world: World, command: Command): Promise<void> {
       return wipeStatuses(world, command);
     case "fan-out":
       return performFanOut(world, command);
+    case "push":
+      return performBeside(world, command);
     case "crash":
     case "stop":
     case "start":

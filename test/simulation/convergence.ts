@@ -63,10 +63,12 @@ interface ConnectionState {
  */
 export async function settle(world: World, rules: WriteRules): Promise<void> {
   world.calm();
+  rules.pushes?.calm();
   world.quietSince = Infinity;
   await converge(world, rules);
   world.quietSince = world.clock.monotonic();
   const [writes, requests, start] = [rules.writes, world.vaultRequests, world.clock.now()];
+  const pushed = rules.pushes?.writes;
   const pauses = writesOfPauses(world);
   const waits = [...waiting(world), ...lackingCredentials(world)];
   const conflicts =
@@ -80,6 +82,8 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   checkExpiries(world);
   if (quietMs === QUIET_MS.long) checkFirstTargets(world, rules.hasWritten.bind(rules));
   const deadlines = world.vaults.hasDeadlineBetween(start - STEP_MS, world.clock.now());
+  if (rules.pushes?.writes !== pushed && !deadlines)
+    throw new Violation("I9", "versions were pushed although nothing changed");
   if (rules.writes > writes + pauses + conflicts && !deadlines)
     throw new Violation("I9", `${rules.writes - writes} writes although nothing changed`);
   // A watch that is open shows the connections of a namespace whose permissions were withdrawn, and
@@ -101,10 +105,13 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
   let calm = world.hasSilentWatches ? -SILENCE_MS / STEP_MS : 0;
   const needed = (): number => CALM_STEPS + (removesMissing(world) ? PROOF_STEPS : 0);
   for (let waited = 0; calm < needed(); waited += STEP_MS) {
-    const { writes } = rules;
+    const { writes, pushes } = rules;
+    const pushed = pushes?.writes;
     await world.advance(STEP_MS);
     const wrong =
       difference(world) ??
+      pushes?.difference() ??
+      (pushes?.writes === pushed ? undefined : "more versions were pushed") ??
       outdatedWorkload(world) ??
       (waited < WINDOW_MS && waitsForWindow(world) ? "a window has not opened" : undefined) ??
       (world.freezes.isHolding ? "a freeze has not ended" : undefined) ??

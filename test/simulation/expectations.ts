@@ -124,7 +124,10 @@ export function expectedOf(world: World, object: KubeObject, all: readonly KubeO
   // A key whose optional source is gone is kept until a user confirms that.
   if (isHeld(connection) && existing && resolved.some(isOptionalGone)) return "anything";
   if (isDenied || hasEditedVersions(existing)) return "anything";
-  return outcome(spec, object, existing, resolved, world);
+  return world.vaults.origins.meaning(
+    resolved.map(({ item }) => item.source),
+    () => outcome(spec, object, existing, resolved, world),
+  );
 }
 
 /**

@@ -25,7 +25,7 @@ export const fieldsOf = {
 } as const;
 type SpecKind = keyof typeof fieldsOf;
 
-type FanOutPut = Extract<Command, { how: "put" }>;
+type FanOutPut = Extract<Command, { type: "fan-out"; how: "put" }>;
 const isFanOutPut = (command: Command): command is FanOutPut =>
   command.type === "fan-out" && command.how === "put";
 
@@ -34,6 +34,8 @@ function writtenSpec(
   command: Command,
 ): { readonly kind: SpecKind; readonly spec: object } | undefined {
   if (command.type === "put" || isFanOutPut(command)) return command;
+  if (command.type === "push" && command.how === "put")
+    return { kind: "VaultPush", spec: command.spec };
   return command.type === "put-cluster-connection"
     ? { kind: "ClusterVaultConnection", spec: command.spec }
     : undefined;
@@ -183,6 +185,8 @@ const commandFeatures: Readonly<Record<string, ForCommand>> = {
   "wrong clocks": command("skew"),
   "broken connections": command("break-connection"),
   "removed statuses": command("wipe-statuses"),
+  VaultPush: command("push"),
+  "deleted VaultPush": (one) => one.type === "push" && one.how === "delete",
   "wrong passwords": command("vault-password", "login-password"),
 };
 

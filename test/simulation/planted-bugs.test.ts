@@ -57,6 +57,8 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "a deletion of what others wrote": 0,
   "a deletion of a shared entry": 1,
   "Ready without the bytes of a key": 0,
+  "a loop of one Secret and one entry": 8,
+  "a target that is pushed at the next check": 19,
   "a found name that joins its own rule": 113,
   "unselected targets that are deleted": 17,
   "labels of a namespace that are read once": 87,

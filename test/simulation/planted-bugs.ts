@@ -1,5 +1,6 @@
 import { coincidenceBugs } from "./coincidence-bugs.ts";
 import { fanOutBugs } from "./fan-out-bugs.ts";
+import { besideBugs } from "./pushes/beside-bugs.ts";
 import { pushBugs } from "./pushes/push-bugs.ts";
 import { topologyBugs } from "./topology-bugs.ts";
 import { versionBugs } from "./version-bugs.ts";
@@ -128,6 +129,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...fanOutBugs,
   ...topologyBugs,
   ...pushBugs,
+  ...besideBugs,
   ...versionBugs,
   "Orphan without a release": {
     invariants: ["I5"],

@@ -5,6 +5,8 @@ import { withCoincidingChanges } from "./coinciding-changes.ts";
 import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
 import { withHeldEdits } from "./held-edits.ts";
 import { withIdentities } from "./identities.ts";
+import { withPushes } from "./pushes/beside-readers.ts";
+import { PushesBeside } from "./pushes/pushes-beside.ts";
 import { withQuietScenes } from "./quiet-scenes.ts";
 import { hasFanOut, withFanOut } from "./random-fan-out.ts";
 import { randomCommands } from "./random-commands.ts";
@@ -37,7 +39,8 @@ export async function runEpisode(
   commands: readonly Command[],
 ): Promise<Failure | undefined> {
   const world = new World(seed);
-  const rules = new WriteRules(world);
+  const pushes = PushesBeside.of(world, commands);
+  const rules = new WriteRules(world, pushes);
   using _ = onUnhandledRejection((error) =>
     world.violations.push(new Violation("exception", `unhandled rejection: ${error}`)),
   );
@@ -46,6 +49,7 @@ export async function runEpisode(
     world.replicas.startAll();
     for (const command of commands) {
       done += 1;
+      pushes?.before(command);
       if (command.type === "settle") await settle(world, rules);
       else await perform(world, command);
     }
@@ -127,7 +131,7 @@ export function commandsOf(seed: number, steps: number): Command[] {
   const wide = isWide ? withFanOut(connected, seed) : connected;
   const rare = withRareSequences(withTopology(wide, seed), seed);
   const varied = withQuietScenes(withHeldEdits(withCoincidingChanges(rare, seed), seed), seed);
-  const broken = withBrokenConnections(varied, seed);
+  const broken = withBrokenConnections(withPushes(varied, seed), seed);
   const wiped = withWipedStatuses(withIdentities(broken, seed), seed);
   return withReportedUses(wiped, seed);
 }

@@ -27,6 +27,7 @@ import { checkOwnership, checkPlace } from "./invariants/ownership.ts";
 import { checkRemovals } from "./invariants/removals.ts";
 import { SpecHistory } from "./invariants/spec-history.ts";
 import { checkWorkload } from "./invariants/restarts.ts";
+import { itemsOf, type Spec } from "./invariants/spec-items.ts";
 import { checkStatus, withoutProof } from "./invariants/statuses.ts";
 import {
   claimedVersions,
@@ -35,8 +36,10 @@ import {
   mergedInto,
   mergingOwners,
   ownerOf,
+  type TargetWrite,
 } from "./invariants/target-write.ts";
 import { checkWhole } from "./invariants/whole-writes.ts";
+import type { PushesBeside } from "./pushes/pushes-beside.ts";
 import { VALUE } from "./simulated-values.ts";
 import { checkTokens, isTokenSecret, TOKEN } from "./stored-tokens.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
@@ -57,6 +60,8 @@ interface Written {
 export class WriteRules {
   /** Number of writes other than of Leases and events. */
   writes = 0;
+  /** The rules for VaultPushes, in an episode with some. */
+  readonly pushes: PushesBeside | undefined;
   readonly #world: World;
   readonly #history: SpecHistory;
   readonly #leadership: Leadership;
@@ -70,8 +75,9 @@ export class WriteRules {
   /** The owners that wrote the bytes of each key of an object last. */
   readonly #writers = new Map<string, Map<string, string>>();
 
-  constructor(world: World) {
+  constructor(world: World, pushes?: PushesBeside) {
     this.#world = world;
+    this.pushes = pushes;
     this.#history = new SpecHistory(world);
     this.#leadership = new Leadership(world);
     this.#forced = new ForcedSyncs(world);
@@ -133,9 +139,12 @@ export class WriteRules {
         writtenVersion: (key) => this.#written.get(key)?.resourceVersion,
       });
     else if (after && ["VaultSecret", "VaultFile"].includes(resource.kind)) {
-      checkConverged(this.#world, name, before, after);
-      if (checkStatus(this.#world, name, before, after))
-        this.#forced.check(name, before, after, this.#history.knownTo(user));
+      const sources = itemsOf(after["spec"] as Spec).map(({ source }) => source);
+      this.#world.vaults.origins.meaning(sources, () => {
+        checkConverged(this.#world, name, before, after);
+        if (checkStatus(this.#world, name, before, after))
+          this.#forced.check(name, before, after, this.#history.knownTo(user));
+      });
     }
   }
 
@@ -188,6 +197,15 @@ export class WriteRules {
       ),
       resourceVersion,
     });
+    const names = history.recent(namespace, owner).flatMap((spec) => itemsOf(spec));
+    this.#world.vaults.origins.meaning(
+      names.map(({ source }) => source),
+      () => this.#checkWrite(write),
+    );
+  }
+
+  #checkWrite(write: TargetWrite): void {
+    const { before, after, was, is } = write;
     checkSelection(write);
     if (write.isMerge) checkMerge(write);
     else checkOwnership(write);

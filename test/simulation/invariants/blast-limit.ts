@@ -17,9 +17,15 @@ import { contentOf, mergedInto, type TargetWrite } from "./target-write.ts";
 const MAX_SHARE = 0.2;
 const MIN_HELD = 5;
 
+/** Time between two deletions of a VaultPush within which they are one loss, in milliseconds. */
+const TOGETHER_MS = 30_000;
+
 /** Many secrets of a vault that disappeared together. */
 interface Loss {
   readonly vault: string;
+  readonly shard: number;
+  /** VaultPushes deleted them. */
+  readonly isOfPush: boolean;
   readonly at: number;
   /** The names that resources had, each with its connection and target. */
   readonly lost: readonly {
@@ -32,6 +38,9 @@ interface Loss {
   readonly names: number;
   readonly targets: number;
 }
+
+/** An entry that a VaultPush has deleted. */
+type Deleted = Pick<Origin, "vault" | "owner" | "name">;
 
 const targetOf = ({ kind, metadata: { namespace, name } }: KubeObject): string =>
   `${kind} ${namespace}/${name}`;
@@ -81,6 +90,7 @@ export class BlastLimit {
   constructor(world: World) {
     this.#world = world;
     world.onVanish = (command) => this.#vanish(command);
+    world.onPushDelete = (entry) => this.#deleted(entry);
     world.onWipe = (namespace) => this.#wipe(namespace);
     world.onEdit = (resource, spec) => this.#edit(resource, spec as Spec);
     world.onConfirm = () => void (this.#losses = []);
@@ -157,7 +167,28 @@ export class BlastLimit {
   }
 
   /** Before the secrets disappear. */
-  #vanish({ vault, prefix, spared }: Vanished): void {
+  #vanish(vanished: Vanished): void {
+    this.#losses.push(...this.#lossesOf(vanished));
+  }
+
+  /** After a VaultPush has deleted an entry. Several within a short time are one loss. */
+  #deleted(entry: Deleted): void {
+    const { vault, name } = entry;
+    for (const loss of this.#lossesOf({ vault, prefix: name }, entry)) {
+      const before = this.#losses.findLast(
+        (one) =>
+          one.isOfPush &&
+          one.vault === vault &&
+          one.shard === loss.shard &&
+          loss.at - one.at <= TOGETHER_MS,
+      );
+      const lost = [...(before?.lost ?? []), ...loss.lost];
+      this.#losses = [...this.#losses.filter((one) => one !== before), { ...loss, lost }];
+    }
+  }
+
+  #lossesOf(vanished: Vanished, deleted?: Deleted): Loss[] {
+    const { vault } = vanished;
     const { resources } = this.#world;
     const { shards } = this.#world.replicas.config;
     const followed = resources.flatMap((resource) => {
@@ -170,14 +201,18 @@ export class BlastLimit {
         : [];
     });
     // Each process counts the connections of its shards.
-    for (const ofShard of Map.groupBy(followed, ({ shard }) => shard).values())
-      this.#losses.push(this.#lossOf({ vault, prefix, spared }, ofShard));
+    return [...Map.groupBy(followed, ({ shard }) => shard)].map(([shard, ofShard]) => ({
+      shard,
+      isOfPush: deleted !== undefined,
+      ...this.#lossOf(vanished, ofShard, deleted),
+    }));
   }
 
   #lossOf(
     { vault, prefix, spared }: Vanished,
     followed: readonly { readonly resource: KubeObject; readonly account: string }[],
-  ): Loss {
+    deleted: Deleted | undefined,
+  ): Omit<Loss, "shard" | "isOfPush"> {
     const { vaults, clock } = this.#world;
     const all = new Set<string>();
     const lost = followed.flatMap(({ resource, account }) => {
@@ -191,14 +226,17 @@ export class BlastLimit {
       const isOwn =
         target !== undefined &&
         (belongsTo(resource, target) || mergedInto(target).has(`${resource.kind}/${name}`));
-      const origins = Object.values(isOwn ? contentOf(target) : {}).flatMap((base64) =>
-        vaults.originsIn(base64),
+      const origins = vaults.origins.meaning(sources, () =>
+        Object.values(isOwn ? contentOf(target) : {}).flatMap((base64) => vaults.originsIn(base64)),
       );
       // A target may keep bytes of a secret that had gone before, or of one that the account of its
       // connection never had: nothing disappears from a list then.
       const listed = vaults.list(vault, account);
       const isListed = (origin: Origin): boolean =>
-        listed.some((one) => one.key_name === origin.name && one.owner === origin.owner);
+        listed.some((one) => one.key_name === origin.name && one.owner === origin.owner) ||
+        (origin.name === deleted?.name &&
+          origin.owner === deleted.owner &&
+          origin.owner === account);
       const isLost = (origin: Origin): boolean =>
         origin.vault === vault &&
         isListed(origin) &&

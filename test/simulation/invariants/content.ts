@@ -6,6 +6,7 @@ import { type Item, type Output, outputsOf, type Spec } from "./spec-items.ts";
 import {
   claimedVersions,
   isReaddressed,
+  isSameSource,
   mergedInto,
   type TargetWrite,
   versionIn,
@@ -88,6 +89,14 @@ export function checkContent(write: TargetWrite): void {
   }
 }
 
+/** Returns the lowest version that bytes of a source may be of: a VaultPush may repeat them. */
+function lowestIn(origins: readonly Origin[], origin: Origin): number | undefined {
+  const versions = origins
+    .filter((other) => isSameSource(other, origin))
+    .map((other) => Math.min(...other.versions));
+  return versions.length === 0 ? undefined : Math.max(...versions);
+}
+
 /**
  * A source never goes back to a lower version, unless the spec pins it or a user accepts it (I4).
  */
@@ -99,7 +108,7 @@ export function checkVersions(write: TargetWrite): void {
     const [before, now] = [world.vaults.originsIn(last[key] ?? ""), world.vaults.originsIn(base64)];
     for (const origin of now) {
       const [was, version] = [
-        versionIn(before, origin),
+        lowestIn(before, origin),
         versionIn(now, origin) ?? versionOf(origin),
       ];
       if (was === undefined || version >= was) continue;

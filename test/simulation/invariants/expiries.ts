@@ -52,7 +52,10 @@ export function checkExpiries(world: World): void {
                 (shown.get(key) ?? origin.owner) === origin.owner &&
                 isMissing(world, listed, spec, one.item, origin))),
         );
-      const expired = world.vaults.originsIn(value).find(mustGo);
+      const expired = world.vaults.origins.meaning(
+        followed.map(({ item }) => item.source),
+        () => world.vaults.originsIn(value).find(mustGo),
+      );
       if (!expired) continue;
       const owner = `${resource.kind} ${resource.metadata.namespace}/${resource.metadata.name}`;
       throw new Violation(

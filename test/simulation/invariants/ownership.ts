@@ -36,7 +36,9 @@ export function checkPlace({ resource, before, after, user }: Change, name: stri
         : "about an object elsewhere";
     if (resource.group === workloadDescriptor.Deployment.group) return undefined;
     if (isCustom(resource))
-      return before && after ? changedByOther(before, after) : "created or deleted a resource";
+      return before && (after ?? isDeletedPush(before))
+        ? changedByOther(before, after ?? before)
+        : "created or deleted a resource";
     const isTargetKind = resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind;
     if (!isTargetKind) return "which is never a target";
     // A resource of the cluster may select every namespace.
@@ -55,6 +57,10 @@ export function checkPlace({ resource, before, after, user }: Change, name: stri
 function regarded(event: KubeObject | undefined): string | undefined {
   return (event?.["regarding"] as { namespace?: string } | undefined)?.namespace;
 }
+
+/** Reports whether a VaultPush waits for its entries: without its finalizer it is gone. */
+const isDeletedPush = ({ kind, metadata }: KubeObject): boolean =>
+  kind === "VaultPush" && metadata.deletionTimestamp !== undefined;
 
 /** Returns what a write changed in a custom resource that belongs to its users. */
 function changedByOther(before: KubeObject, after: KubeObject): string | undefined {

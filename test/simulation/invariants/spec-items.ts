@@ -152,7 +152,17 @@ export const SECRET_NAMES = ["s1", "s2", "s3"] as const;
 export const MANY_NAMES = ["m1", "m2", "m3", "m4", "m5", "m6"] as const;
 /** The names of secrets that only sequences with a single change have, in the order of their use there. */
 export const CHANGE_NAMES = ["r1", "r2", "r3", "r4", "r5", "r6"] as const;
-const ALL_SECRETS = [...SECRET_NAMES, ...MANY_NAMES, ...CHANGE_NAMES];
+/** The names of secrets that only VaultPushes write, and sequences with these. */
+export const PUSHED_NAMES = ["p1", "p2", "p3", "p4", "p5", "p6"] as const;
+/** The names of secrets of chains and loops: no other resource reads two entries of the same bytes. */
+export const CHAIN_NAMES = ["h1", "l1", "l2"] as const;
+const ALL_SECRETS = [
+  ...SECRET_NAMES,
+  ...MANY_NAMES,
+  ...CHANGE_NAMES,
+  ...PUSHED_NAMES,
+  ...CHAIN_NAMES,
+];
 export const FILE_NAMES = ["f1", "f2"] as const;
 
 const latestOf = (source: string) => ({ source, owner: undefined, version: "latest" }) as const;

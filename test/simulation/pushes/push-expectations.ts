@@ -1,9 +1,12 @@
+import { MANAGED_BY, MANAGED_BY_LABEL } from "../../../src/operator/api/names.ts";
+import { parseDuration } from "../../../src/operator/lib/duration.ts";
 import { findCondition } from "../../../src/operator/api/conditions.ts";
 import { readPushStatus } from "../../../src/operator/push/push-status.ts";
-import { vaultPushKind } from "../../../src/operator/api/kinds.ts";
+import { vaultPushKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import type { Reason } from "../../../src/operator/api/reasons.ts";
 import { type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { vaultAt } from "../cast.ts";
+import { itemsOf, type Spec, targetOf } from "../invariants/spec-items.ts";
 import { isRefused } from "../reach.ts";
 import { isUtf8 } from "node:buffer";
 import type { EntryRef } from "./entry-journal.ts";
@@ -26,6 +29,9 @@ interface Expected {
   /** The key may also have one of these reasons. */
   readonly allowed: readonly Reason[];
 }
+
+/** Longest time in milliseconds between two checks within which everything converges. */
+const CHECKED_MS = 3_600_000;
 
 interface Accessible {
   readonly key_name: string;
@@ -88,11 +94,21 @@ function differenceOf(scene: PushWorld, object: KubeObject, push: PushState): st
   for (const [item, { ref }] of all) {
     const wanted = valueOf(scene, push, item);
     const stored = ref && scene.journal.latest(ref);
+    if (isUnwatched(scene, push)) continue;
     if (wanted !== stored?.base64)
       return `${seen}; but the key ${item.secretKey} is ${text(wanted)}, and in the vault ${text(stored?.base64)}`;
   }
   return undefined;
 }
+
+/** Reports whether no watch shows a change of the Secret, and the next check is far away. */
+const isUnwatched = ({ world: { replicas, server } }: PushWorld, push: PushState): boolean => {
+  const { namespace, spec } = push;
+  const secret = server.find(SECRETS, { namespace, name: spec.secret.name });
+  const isTarget = secret?.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;
+  const isSeen = isTarget && replicas.config.targetWatch !== "off";
+  return !isSeen && parseDuration(spec.refreshInterval ?? "1m") > CHECKED_MS;
+};
 
 const text = (base64: string | undefined): string =>
   base64 === undefined ? "absent" : Buffer.from(base64, "base64").toString();
@@ -130,7 +146,7 @@ function expectedOf(
   const [older, maybeOlder] = olderThan(scene, push, ref);
   const value = valueOf(scene, push, item);
   const stored = scene.journal.latest(ref);
-  const reasons: Reason[] = [];
+  const reasons: Reason[] = isLoop(scene, push, item) ? ["PushLoop"] : [];
   if (older) reasons.push("PushConflict");
   else if (value === undefined) reasons.push("SourceMissing");
   else if (value === "") reasons.push("SourceSuspicious");
@@ -141,13 +157,29 @@ function expectedOf(
   const allowed: Reason[] = [
     ...(maybeOlder ? (["PushConflict"] as const) : []),
     ...(isUnlisted(scene) ? (["TargetForbidden"] as const) : []),
-    ...(item.deleteTime !== undefined || scene.hasDeadline(ref)
-      ? (["SourceRemoved"] as const)
-      : []),
+    ...(mayExpire(scene, item, ref) ? (["SourceRemoved"] as const) : []),
     ...(isReadOnly ? (["ScopeDenied"] as const) : []),
   ];
   return { ref, reasons, allowed };
 }
+
+/** Reports whether the vault may have removed an entry at a deadline. */
+const mayExpire = (scene: PushWorld, { deleteTime }: Item, ref: EntryRef): boolean =>
+  deleteTime !== undefined ||
+  scene.hasDeadline(ref) ||
+  scene.world.vaults.deadlinesOf(ref.vault, ref.name, ref.owner).length > 0;
+
+/** Reports whether a VaultSecret reads an entry into the Secret that is pushed to it. */
+const isLoop = ({ world: { server } }: PushWorld, push: PushState, item: Item): boolean =>
+  server.all(vaultSecretKind).some(({ kind, metadata, spec }) => {
+    const reader = spec as Spec;
+    return (
+      metadata.namespace === push.namespace &&
+      targetOf(kind, metadata.name, reader).name === push.spec.secret.name &&
+      reader.connectionRef.name === push.spec.connectionRef.name &&
+      itemsOf(reader).some(({ source }) => source === item.remoteRef?.key)
+    );
+  });
 
 /** Reports whether an older VaultPush certainly pushes to an entry, and whether one may. */
 function olderThan(scene: PushWorld, push: PushState, ref: EntryRef): [boolean, boolean] {
