@@ -33,6 +33,17 @@ test("a value that is written again has both versions", () => {
   expect([...(origins.of(VALUE)?.versions ?? [])]).toEqual([1, 3]);
 });
 
+test("versions that were made of one value have one set of versions", () => {
+  const origins = new Origins();
+  const [first, second] = [toBase64("x:cnry-1-s1."), toBase64("x:x:cnry-1-s1.")];
+  origins.add(origin("l1", 2, first), [1]);
+  origins.add(origin("l1", 3, second), [1]);
+  expect([first, second].map((base64) => [...(origins.of(base64)?.versions ?? [])])).toEqual([
+    [2, 3],
+    [2, 3],
+  ]);
+});
+
 test("bytes of a template are of its source, until a resource names the entry with a copy", () => {
   const origins = new Origins();
   const rendered = toBase64("tmpl:cnry-1-s1.");

@@ -41,11 +41,19 @@ export class Origins {
   readonly #byNumber = new Map<number, Origin[]>();
   #meant: ReadonlySet<string> | undefined;
 
-  /** Takes in that a vault holds a value. */
+  /**
+   * Takes in that a vault holds a value. In a loop, a template makes the bytes of the next version of
+   * the present one: both have all versions that were made of one value.
+   */
   add(origin: Origin, numbers: readonly number[] = [origin.order]): void {
-    for (const number of numbers) added(this.#byNumber, number, origin);
+    const same = numbers
+      .flatMap((number) => this.#byNumber.get(number) ?? [])
+      .find((one) => isSamePlace(one, origin));
+    const shared = same === undefined ? origin : { ...origin, versions: same.versions };
+    for (const version of origin.versions) shared.versions.add(version);
+    for (const number of numbers) added(this.#byNumber, number, shared);
     for (const base64 of [origin.whole, ...origin.parts.values()])
-      added(this.#byBytes, base64, origin);
+      added(this.#byBytes, base64, shared);
   }
 
   /** Returns the origins of all values. */

@@ -188,7 +188,7 @@ const chained: BesideSequence = (scene) => {
 /**
  * Two resources and two VaultPushes are a loop. It rests when each passes the same bytes on, and
  * makes a bounded number of versions when one of them adds to the bytes. A loop of one resource and
- * one VaultPush is refused.
+ * one VaultPush is refused. Its Secrets have no other bytes: a loop would copy them into its entries.
  */
 const looped: BesideSequence = (scene) => {
   const isDirect = scene.below(0.5);
@@ -199,16 +199,16 @@ const looped: BesideSequence = (scene) => {
     { type: "end-faults" },
     scene.pushing(),
     scene.write(ONE),
-    scene.reader("middle", { data: [from("k1", ONE)] }),
+    scene.reader("loop-1", { data: [from("k1", ONE)] }),
     scene.push("forward", {
-      secret: { name: "middle" },
+      secret: { name: "loop-1" },
       data: [from("k1", isDirect ? ONE : OTHER)],
     }),
     ...(isDirect
-      ? [scene.reader("reader", { data: [from("k1", ONE)] })]
+      ? [scene.reader("loop-2", { data: [from("k1", ONE)] })]
       : [
-          scene.reader("reader", { data: [from("k1", OTHER)], target }),
-          scene.push(back, { secret: { name: "reader" }, data: [from("k1", ONE)] }),
+          scene.reader("loop-2", { data: [from("k1", OTHER)], target }),
+          scene.push(back, { secret: { name: "loop-2" }, data: [from("k1", ONE)] }),
         ]),
     ...(grows ? [scene.advance(1_200_000)] : []),
     ...scene.maybe(0.3, ...restartOf(0, 1)),
