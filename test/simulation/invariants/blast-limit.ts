@@ -17,15 +17,19 @@ import { contentOf, mergedInto, type TargetWrite } from "./target-write.ts";
 const MAX_SHARE = 0.2;
 const MIN_HELD = 5;
 
-/** Time between two deletions of a VaultPush within which they are one loss, in milliseconds. */
-const TOGETHER_MS = 30_000;
+/**
+ * Time after the first deletion of VaultPushes within which others are one loss with it, in
+ * milliseconds: an absence is proven after two intervals at the earliest, and later ones count
+ * alone.
+ */
+const TOGETHER_MS = 5_000;
 
 /** Many secrets of a vault that disappeared together. */
 interface Loss {
   readonly vault: string;
   readonly shard: number;
-  /** VaultPushes deleted them. */
-  readonly isOfPush: boolean;
+  /** Time of the first deletion, if VaultPushes deleted them. */
+  readonly since: number | undefined;
   readonly at: number;
   /** The names that resources had, each with its connection and target. */
   readonly lost: readonly {
@@ -177,13 +181,14 @@ export class BlastLimit {
     for (const loss of this.#lossesOf({ vault, prefix: name }, entry)) {
       const before = this.#losses.findLast(
         (one) =>
-          one.isOfPush &&
+          one.since !== undefined &&
           one.vault === vault &&
           one.shard === loss.shard &&
-          loss.at - one.at <= TOGETHER_MS,
+          loss.at - one.since <= TOGETHER_MS,
       );
       const lost = [...(before?.lost ?? []), ...loss.lost];
-      this.#losses = [...this.#losses.filter((one) => one !== before), { ...loss, lost }];
+      const since = before?.since ?? loss.at;
+      this.#losses = [...this.#losses.filter((one) => one !== before), { ...loss, since, lost }];
     }
   }
 
@@ -203,7 +208,7 @@ export class BlastLimit {
     // Each process counts the connections of its shards.
     return [...Map.groupBy(followed, ({ shard }) => shard)].map(([shard, ofShard]) => ({
       shard,
-      isOfPush: deleted !== undefined,
+      since: undefined,
       ...this.#lossOf(vanished, ofShard, deleted),
     }));
   }
@@ -212,7 +217,7 @@ export class BlastLimit {
     { vault, prefix, spared }: Vanished,
     followed: readonly { readonly resource: KubeObject; readonly account: string }[],
     deleted: Deleted | undefined,
-  ): Omit<Loss, "shard" | "isOfPush"> {
+  ): Omit<Loss, "shard" | "since"> {
     const { vaults, clock } = this.#world;
     const all = new Set<string>();
     const lost = followed.flatMap(({ resource, account }) => {
