@@ -42,6 +42,8 @@ export interface VaultEntry {
 export class SimulatedVaults {
   readonly #vaults = new Map<string, InMemoryVault>();
   readonly #backups = new Map<string, VaultBackup>();
+  /** The vaults that had their backup restored. */
+  readonly restored = new Set<string>();
   readonly origins = new Origins();
   /** The parts of values that users have put into Secrets, by the bytes of the whole in base64. */
   readonly #made = new Map<string, ReadonlyMap<string, string>>();
@@ -286,6 +288,7 @@ export class SimulatedVaults {
     const backup = this.#backups.get(vault);
     if (!backup) return;
     this.vault(vault).restore(backup);
+    this.restored.add(vault);
     for (const { vault: of, owner, name } of this.origins.all())
       if (of === vault) this.#disturb(vault, owner, name);
   }

@@ -101,17 +101,25 @@ export class BlastLimit {
   }
 
   /**
-   * Without the statuses nothing says that a name was held which no spec requests now: only what is
-   * requested counts again.
+   * Without the statuses nothing says that a name was held which no spec requests now, or whose key
+   * an edit removed: only what is requested, and in a target, counts again.
    */
   #wipe(namespace: string): void {
-    const requested = new Set(
-      this.#world.resources.flatMap((resource) =>
-        itemsOf(resource["spec"] as Spec).map(({ source }) => `${targetOf(resource)} ${source}`),
-      ),
+    const { resources, vaults } = this.#world;
+    const known = new Set(
+      resources.flatMap((resource) => {
+        const target = targetObject(this.#world, resource);
+        const values = target === undefined ? [] : Object.values(contentOf(target));
+        const kept = new Set(
+          values.flatMap((one) => vaults.originsIn(one).map(({ name }) => name)),
+        );
+        return itemsOf(resource["spec"] as Spec)
+          .filter(({ source }) => kept.has(source))
+          .map(({ source }) => `${targetOf(resource)} ${source}`);
+      }),
     );
     const isKnown = ({ name, target }: Loss["lost"][number]): boolean =>
-      !target.includes(` ${namespace}/`) || requested.has(`${target} ${name}`);
+      !target.includes(` ${namespace}/`) || known.has(`${target} ${name}`);
     this.#keep(isKnown);
   }
 

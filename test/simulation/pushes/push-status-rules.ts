@@ -53,7 +53,8 @@ const isHeld = (object: KubeObject | undefined): boolean =>
   object?.metadata.finalizers?.includes(PUSH_FINALIZER) === true;
 
 /**
- * A VaultPush with `Delete` leaves no entry that its status shows as created and pushed last (P9).
+ * A VaultPush with `Delete` leaves no entry that its status shows as created and pushed last (P9). A
+ * restored backup may have another entry of the same name, version and bytes in its place.
  */
 export function checkGone(
   scene: PushWorld,
@@ -89,7 +90,8 @@ export function checkGone(
       shown.owner === undefined &&
       shown.createdAt !== undefined &&
       latest?.by.has(uid) === true &&
-      latest.version === shown.version;
+      latest.version === shown.version &&
+      !scene.world.vaults.restored.has(ref.vault);
     if (isOwn && !mayBeShared(scene, uid, slackMs, ref))
       throw new Violation("P9", `${user}: ${namespace}/${name} is gone, and left ${entryKey(ref)}`);
   }
