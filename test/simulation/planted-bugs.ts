@@ -110,8 +110,8 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       },
       {
         file: "controllers/sync/resolve-items.ts",
-        from: "deadlines.connection === access.id ? listed.get(deadlineKey(item)) : undefined",
-        to: "listed.get(deadlineKey(item))",
+        from: "if (deadlines !== undefined) return deadlines.connection === access.id;",
+        to: "if (deadlines !== undefined) return true;",
       },
     ],
   },
