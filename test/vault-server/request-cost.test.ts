@@ -2,6 +2,7 @@ import { DatabaseSync, StatementSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { receivedMail } from "../lab/mail/smtp-server.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 
 const limits = { requestsPerSecond: 10, requestBurst: 20 };
@@ -148,6 +149,8 @@ test("a share beyond the quota of a secret ends before the work for each recipie
     ann.call("share", { key_name: "a", usr_id_from: ann.email, usr_id_to, permission: "R" });
   for (const domain of ["a", "b", "c", "d", "e"])
     expect((await share(recipientsIn(domain))).status).toBe(200);
+  // As many invitations as an account sends in a day: their emails take statements too.
+  await expect.poll(() => receivedMail(vault.mailDirectory)).toHaveLength(50);
   await statements.swept();
   expect((await share(recipientsIn("f"))).outcome()).toBe("403 quota_exceeded");
   expect(statements.counts().statements).toBeLessThan(50);
