@@ -6,7 +6,10 @@ import { isReady } from "../lab/real/resources.ts";
 import { FaultProxy, type Fault } from "../lab/real/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
-/** The vault rejects tokens, refreshes and passwords, or describes tokens strangely. */
+/**
+ * The vault rejects tokens, refreshes and passwords, or describes tokens strangely. On a busy machine
+ * the first login may need a second attempt: tests count from its success on.
+ */
 const shared = Lanes.use(() => ({ accounts: 32 }));
 
 const LOGIN: Operation = "generate_access_token";
@@ -32,20 +35,22 @@ function revokeCurrentTokens(proxy: FaultProxy, also: Fault = ({ relay }) => rel
 
 test.concurrent("V11: a revoked access token is refreshed once, without a login", async () => {
   await using lane = await shared.world.lane("v11-revoked");
+  const logins = count(lane.proxy, LOGIN);
   lane.proxy.inject(revokeCurrentTokens(lane.proxy));
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
   expect(count(lane.proxy, "refresh_token")).toBe(1);
-  expect(count(lane.proxy, LOGIN)).toBe(1);
+  expect(count(lane.proxy, LOGIN)).toBe(logins);
 });
 
 test.concurrent("V11: a vault that rejects every token receives one login, then none for a minute", async () => {
   await using lane = await shared.world.lane("v11-rejected");
+  const logins = count(lane.proxy, LOGIN);
   lane.proxy.inject(faults.on(READS, faults.error(401, "invalid_token")));
   await lane.connectionReports("AuthFailed");
   await sleep(10_000);
-  expect(count(lane.proxy, LOGIN)).toBeLessThanOrEqual(2);
+  expect(count(lane.proxy, LOGIN)).toBeLessThanOrEqual(logins + 1);
   expect(count(lane.proxy, "refresh_token")).toBeLessThanOrEqual(2);
   expect(lane.written).toEqual([lane.values[0]]);
 });
@@ -65,6 +70,7 @@ test.concurrent.each([
   { what: "a refresh that returns the old token", refresh: undefined },
 ])("V12: $what leads to one login", async ({ what, refresh }) => {
   await using lane = await shared.world.lane(`v12-${what.replaceAll(" ", "-")}`);
+  const logins = count(lane.proxy, LOGIN);
   const [listed] = lane.proxy.to(operationPath.list_no_dup);
   const same = faults.body(
     JSON.stringify({
@@ -78,7 +84,7 @@ test.concurrent.each([
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
   expect(count(lane.proxy, "refresh_token")).toBe(1);
-  expect(count(lane.proxy, LOGIN)).toBe(2);
+  expect(count(lane.proxy, LOGIN)).toBe(logins + 1);
 });
 
 /**
@@ -92,10 +98,11 @@ const passwordChanged = faults.on(
 
 test.concurrent("V13: a password changed in the vault is tried once, and again after a minute", async () => {
   await using lane = await shared.world.lane("v13-changed");
+  const logins = count(lane.proxy, LOGIN);
   lane.proxy.inject(passwordChanged);
   await lane.connectionReports("AuthFailed");
   await sleep(10_000);
-  expect(count(lane.proxy, LOGIN)).toBe(2);
+  expect(count(lane.proxy, LOGIN)).toBe(logins + 1);
   expect(lane.written).toEqual([lane.values[0]]);
   const value = await lane.protect();
   await lane.proxy.heal();
@@ -104,7 +111,7 @@ test.concurrent("V13: a password changed in the vault is tried once, and again a
     metadata: { labels: { written: "again" } },
   });
   await lane.inSync(90_000);
-  expect(count(lane.proxy, LOGIN)).toBe(3);
+  expect(count(lane.proxy, LOGIN)).toBe(logins + 2);
   expect(lane.written).toEqual([lane.values[0], value]);
 });
 
@@ -128,9 +135,10 @@ test.concurrent.each([
   await client.call("protect", { key_name: name, key_value: world.canaries.text(name) });
   await world.connection(name, { url: proxy.url, email, password });
   await world.history.until("VaultConnection", name, isReady);
+  const logins = count(proxy, LOGIN);
   const lists = count(proxy, "list_no_dup");
   while (count(proxy, "list_no_dup") < lists + 2) await sleep(100);
-  expect(count(proxy, LOGIN)).toBe(1);
+  expect(count(proxy, LOGIN)).toBe(logins);
   expect(count(proxy, "refresh_token")).toBe(0);
   expect(
     world.history

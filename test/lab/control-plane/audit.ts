@@ -62,7 +62,8 @@ function same(wanted: string | undefined, actual: string | undefined): boolean {
 
 /**
  * Reads the requests in an audit log from byte `since` and returns one event per request, and the
- * position after the last one. The event is the latest stage: `ResponseStarted` for a running
+ * position after the last one. A line that began before `since` is skipped: it may have been
+ * written in part at that time. The event is the latest stage: `ResponseStarted` for a running
  * watch, otherwise `ResponseComplete`.
  */
 export async function readAuditLog(
@@ -71,14 +72,16 @@ export async function readAuditLog(
 ): Promise<{ events: AuditEvent[]; end: number }> {
   await using log = await open(file);
   const { size } = await log.stat();
-  const bytes = Buffer.alloc(Math.max(0, size - since));
-  const { bytesRead } = await log.read(bytes, 0, bytes.length, since);
-  const whole = bytes.subarray(0, bytesRead).lastIndexOf(10) + 1;
+  const from = Math.max(0, since - 1);
+  const bytes = Buffer.alloc(Math.max(0, size - from));
+  const { bytesRead } = await log.read(bytes, 0, bytes.length, from);
+  const read = bytes.subarray(0, bytesRead);
+  const [start, end] = [since === 0 ? 0 : read.indexOf(10) + 1, read.lastIndexOf(10) + 1];
   const latest = new Map<string, AuditEvent>();
-  for (const line of bytes.toString("utf8", 0, whole).split("\n")) {
+  for (const line of read.toString("utf8", start, end).split("\n")) {
     if (line === "") continue;
     const event = AuditEvent.parse(JSON.parse(line));
     latest.set(event.auditID, event);
   }
-  return { events: [...latest.values()], end: since + whole };
+  return { events: [...latest.values()], end: Math.max(since, from + end) };
 }

@@ -208,7 +208,7 @@ export class ControlPlane {
       const { events } = await readAuditLog(this.handle.auditLog, size);
       return events.some((event) => event.requestURI === marker);
     };
-    await waitUntil("the audit log contains the marker request", isLogged, 2_000, 10);
+    await waitUntil("the audit log contains the marker request", isLogged, 30_000, 10);
   }
 
   private userToken(name: string): string {
