@@ -62,7 +62,7 @@ export class BesideScene extends Scene {
   }
 
   /** Returns something that may happen between a push and those who read it. */
-  meanwhile(): Command[] {
+  disturbance(): Command[] {
     const { namespace } = this;
     const replica = this.pick([0, 1]);
     return this.pick<() => Command[]>([
@@ -125,7 +125,7 @@ const followed: BesideSequence = (scene) => {
     ...(isHeld ? [hold("*")] : []),
     ...(isSuspended ? [pushes(true)] : []),
     scene.set(FIRST),
-    ...scene.meanwhile(),
+    ...scene.disturbance(),
     scene.advance(scene.random() * 120_000),
     scene.set(SECOND),
     ...scene.maybe(0.4, scene.reader("reader", { data, target: { name: "pushed-other" } })),
@@ -169,7 +169,7 @@ const chained: BesideSequence = (scene) => {
     scene.reader("reader", { data: [from("k1", FIRST)] }),
     { type: "settle" },
     scene.write(HEAD),
-    ...scene.meanwhile(),
+    ...scene.disturbance(),
     scene.advance(scene.random() * 90_000),
     ...scene.maybe(0.4, scene.set("k1", "middle"), scene.advance(scene.random() * 30_000)),
     scene.write(HEAD),
@@ -243,7 +243,7 @@ const deleted: BesideSequence = (scene) => {
     scene.reader("keeper", { data, target: { whenRemoved: scene.pick(["Retain", "Delete"]) } }),
     { type: "settle" },
     scene.delete("forward"),
-    ...scene.meanwhile(),
+    ...scene.disturbance(),
     scene.advance(scene.random() * 200_000),
     ...scene.maybe(0.4, scene.push("forward", { secret: { name: SOURCE }, data })),
     ...scene.maybe(0.4, confirm),
@@ -318,7 +318,7 @@ const received: BesideSequence = (scene) => {
     { ...reader, namespace: other },
     { type: "settle" },
     scene.set(SHARED),
-    ...scene.meanwhile(),
+    ...scene.disturbance(),
     scene.advance(scene.random() * 120_000),
     ...scene.maybe(0.3, { type: "unshare", vault, name: SHARED, to: owner }),
     scene.advance(120_000),

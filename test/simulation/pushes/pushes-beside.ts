@@ -42,8 +42,4 @@ export class PushesBeside {
   difference(): string | undefined {
     return difference(this.#scene);
   }
-
-  hasDeadlineBetween(start: number, end: number): boolean {
-    return this.#scene.hasDeadlineBetween(start, end);
-  }
 }
