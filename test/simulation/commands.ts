@@ -15,6 +15,7 @@ import {
   type ResourceDescriptor,
   SECRETS,
 } from "../../src/operator/kube/resource.ts";
+import { putResource } from "../lab/simulated/api-server/put-resource.ts";
 import { StatusError } from "../lab/simulated/api-server/status-error.ts";
 import { SHARD_LEASE } from "./invariants/leadership.ts";
 import { checkExpiries } from "./invariants/expiries.ts";
@@ -338,14 +339,7 @@ function put({ server, onEdit }: World, { kind, namespace, name, spec }: Put): v
   const resource = kinds[kind]!;
   const before = server.find(resource, { namespace, name });
   if (before) onEdit(before, spec);
-  const object: KubeObject = {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind,
-    metadata: before?.metadata ?? { ...(namespace !== undefined && { namespace }), name },
-    spec,
-  };
-  if (before) server.replace(resource, { ...object, status: before["status"] });
-  else server.create(resource, object);
+  putResource(server, resource, { namespace, name }, spec);
 }
 
 /** Changes a target, or what has its name, as a user or a tool does. */

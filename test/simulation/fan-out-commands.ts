@@ -1,5 +1,5 @@
 import { APPROVE_ANNOTATION } from "../../src/operator/api/names.ts";
-import type { KubeObject } from "../../src/operator/kube/resource.ts";
+import { putResource } from "../lab/simulated/api-server/put-resource.ts";
 import { type FanOutKind, fanOutKinds } from "./fanned-out.ts";
 import type { World } from "./world.ts";
 
@@ -28,18 +28,8 @@ export function performFanOut({ server }: World, command: FanOutCommand): void {
   const annotate = (annotations: Readonly<Record<string, string | null>>): void =>
     void server.patch(descriptor, { name }, { metadata: { annotations } });
   switch (command.how) {
-    case "put": {
-      const before = server.find(descriptor, { name });
-      const object: KubeObject = {
-        apiVersion: "vaultsync.dev/v1alpha1",
-        kind: command.kind,
-        metadata: before?.metadata ?? { name },
-        spec: command.spec,
-      };
-      if (before) server.replace(descriptor, { ...object, status: before["status"] });
-      else server.create(descriptor, object);
-      return;
-    }
+    case "put":
+      return putResource(server, descriptor, { name }, command.spec);
     case "delete":
       return server.delete(descriptor, { name });
     case "annotate":

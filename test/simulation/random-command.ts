@@ -165,10 +165,7 @@ export class CommandMaker {
       ],
       [0.4, () => ({ type: "settle" })],
     ];
-    const total = choices.reduce((sum, [weight]) => sum + weight, 0);
-    let at = this.#draw.random() * total;
-    const [, make] = choices.find(([weight]) => (at -= weight) < 0) ?? choices[0]!;
-    return make();
+    return this.#draw.weighted(choices)();
   }
 
   /** Returns the rate of a command: 0 in episodes without the feature. */

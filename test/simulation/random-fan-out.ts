@@ -117,10 +117,7 @@ class FanOutMaker {
       [1, () => ({ type: "confirm-removals", name: CONNECTION, right: this.#draw.below(0.7) })],
       [0.5, () => ({ type: "settle" })],
     ];
-    const total = choices.reduce((sum, [weight]) => sum + weight, 0);
-    let at = this.#draw.random() * total;
-    const [, make] = choices.find(([weight]) => (at -= weight) < 0) ?? choices[0]!;
-    return make();
+    return this.#draw.weighted(choices)();
   }
 
   #scene(): Command[] {

@@ -58,6 +58,14 @@ export class Draw {
     return from[Math.floor(this.random() * from.length)]!;
   }
 
+  /** Picks from choices that each have a weight. */
+  weighted<T>(from: readonly (readonly [number, T])[]): T {
+    const total = from.reduce((sum, [weight]) => sum + weight, 0);
+    let at = this.random() * total;
+    const [, picked] = from.find(([weight]) => (at -= weight) < 0) ?? from[0]!;
+    return picked;
+  }
+
   /** Returns at least one. */
   some<T>(from: readonly T[]): T[] {
     const chosen = from.filter(() => this.random() < 0.5);

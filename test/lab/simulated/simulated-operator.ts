@@ -1,9 +1,4 @@
-import {
-  API_GROUP,
-  API_VERSION,
-  type Kind,
-  vaultConnectionKind,
-} from "../../../src/operator/api/kinds.ts";
+import { type Kind, vaultConnectionKind } from "../../../src/operator/api/kinds.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
 import type { Condition } from "../../../src/operator/api/status.ts";
 import { operatorConfig, type OperatorFlags } from "../../../src/operator/config.ts";
@@ -19,6 +14,7 @@ import {
 import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
 import { type LogLine, recordingLogger } from "../assertions/recording-logger.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
+import { putResource } from "./api-server/put-resource.ts";
 import { ApiClient, type Network } from "./api-server/api-client.ts";
 import { InMemoryApiServer } from "./api-server/in-memory-api-server.ts";
 import { ACCOUNT, PASSWORD, SimulatedVault } from "./simulated-vault.ts";
@@ -223,13 +219,7 @@ export class SimulatedOperator implements AsyncDisposable {
 
   /** Creates a custom resource, or replaces its spec. */
   put(kind: Kind, ref: ObjectRef, spec: object): void {
-    const { namespace, name } = ref;
-    const metadata = { ...(namespace !== undefined && { namespace }), name };
-    const before = this.server.find(kind, metadata);
-    const apiVersion = `${API_GROUP}/${API_VERSION}`;
-    if (before === undefined)
-      this.server.create(kind, { apiVersion, kind: kind.kind, metadata, spec });
-    else this.server.replace(kind, { ...before, spec });
+    putResource(this.server, kind, ref, spec);
   }
 
   conditionOf(kind: Kind, ref: ObjectRef, type = "Ready"): Condition | undefined {

@@ -1,6 +1,7 @@
 import { vaultPushKind } from "../../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
+import { putResource } from "../../lab/simulated/api-server/put-resource.ts";
 import { Rejection } from "../../lab/simulated/vault/rejection.ts";
 import { CREATOR } from "../cast.ts";
 import type { ValueForm } from "../simulated-values.ts";
@@ -41,18 +42,8 @@ export function performBeside(world: World, command: BesideCommand): void {
   }
   const ref = { namespace: command.namespace, name };
   switch (command.how) {
-    case "put": {
-      const before = server.find(vaultPushKind, ref);
-      const object = {
-        apiVersion: "vaultsync.dev/v1alpha1",
-        kind: vaultPushKind.kind,
-        metadata: before?.metadata ?? ref,
-        spec: command.spec,
-      };
-      if (before) server.replace(vaultPushKind, { ...object, status: before["status"] });
-      else server.create(vaultPushKind, object);
-      return;
-    }
+    case "put":
+      return putResource(server, vaultPushKind, ref, command.spec);
     case "delete":
       return server.delete(vaultPushKind, ref);
     case "delete-source":

@@ -2,6 +2,7 @@ import { seededRandom } from "../../lab/seeded-random.ts";
 import { NAMESPACES, VAULTS } from "../cast.ts";
 import type { Command } from "../commands.ts";
 import { FILE_NAMES, SECRET_NAMES } from "../invariants/spec-items.ts";
+import { Draw } from "../random-features.ts";
 import { valueForms } from "../simulated-values.ts";
 import type { BesideCommand } from "./beside-commands.ts";
 import { BesideScene, besideSequence, PUSHING } from "./beside-scenes.ts";
@@ -112,8 +113,5 @@ function besideCommand(scene: BesideScene): Command {
     [0.4, () => scoped(scene)],
     [0.4, () => ({ type: "delete", kind: "VaultConnection", namespace, name: PUSHING })],
   ];
-  const total = choices.reduce((sum, [weight]) => sum + weight, 0);
-  let at = random() * total;
-  const [, make] = choices.find(([weight]) => (at -= weight) < 0) ?? choices[0]!;
-  return make();
+  return new Draw(random).weighted(choices)();
 }

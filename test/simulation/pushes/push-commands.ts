@@ -2,6 +2,7 @@ import { FORCE_SYNC_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { vaultPushKind } from "../../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { StatusError } from "../../lab/simulated/api-server/status-error.ts";
+import { putResource } from "../../lab/simulated/api-server/put-resource.ts";
 import { Rejection } from "../../lab/simulated/vault/rejection.ts";
 import { type Command, perform } from "../commands.ts";
 import type { EntryRef } from "./entry-journal.ts";
@@ -58,7 +59,7 @@ async function act(scene: PushWorld, command: PushCommand): Promise<void> {
   const { server } = world;
   switch (command.type) {
     case "put-push":
-      return putPush(scene, command);
+      return putResource(server, vaultPushKind, command, command.spec);
     case "delete-push":
       return server.delete(vaultPushKind, { namespace: command.namespace, name: command.name });
     case "force-push": {
@@ -84,21 +85,6 @@ async function act(scene: PushWorld, command: PushCommand): Promise<void> {
       if (command.type === "list-namespaces") scene.listChanged();
       return perform(world, command);
   }
-}
-
-function putPush(
-  { world: { server } }: PushWorld,
-  { namespace, name, spec }: Named & { readonly spec: object },
-): void {
-  const before = server.find(vaultPushKind, { namespace, name });
-  const object = {
-    apiVersion: "vaultsync.dev/v1alpha1",
-    kind: vaultPushKind.kind,
-    metadata: before?.metadata ?? { namespace, name },
-    spec,
-  };
-  if (before) server.replace(vaultPushKind, { ...object, status: before["status"] });
-  else server.create(vaultPushKind, object);
 }
 
 function share(

@@ -168,10 +168,7 @@ class PushCommandMaker {
       [this.#rate("processes", 0.2), () => ({ type: "delete-lease" })],
       [0.4, () => ({ type: "settle" })],
     ];
-    const total = choices.reduce((sum, [weight]) => sum + weight, 0);
-    let at = random() * total;
-    const [, make] = choices.find(([weight]) => (at -= weight) < 0) ?? choices[0]!;
-    return make();
+    return this.#draw.weighted(choices)();
   }
 
   #rate(feature: Feature, rate: number): number {
