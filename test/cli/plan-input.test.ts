@@ -33,6 +33,7 @@ test("plan reads a FIFO, such as a process substitution, and /dev/stdin", async 
   const main = join(import.meta.dirname, "../../src/main.ts");
   const outputs = ["<(cat)", "/dev/stdin"].map((path) =>
     promisify(execFile)("bash", [
+      "--norc",
       "-c",
       `cat "$1" | "$2" "$3" plan --offline -f ${path}`,
       "bash",

@@ -129,7 +129,7 @@ test("a directory without space keeps its files, and nothing else", async () => 
   expect((await run("render", "-f", directory.join("repository"), "--dir", files())).code).toBe(0);
   const before = await readdir(files());
   await store("watched-7", "canary-two");
-  const full = ["bash", "-c", 'ulimit -f 0; exec "$@"', "bash"];
+  const full = ["bash", "--norc", "-c", 'ulimit -f 0; exec "$@"', "bash"];
   const watching = watch({ through: full });
   await watching.waitForOutput(({ stderr }) => stderr.includes("EFBIG") || undefined);
   expect(await text(`${files()}/db/PASSWORD`)).toBe("canary-one");

@@ -117,7 +117,7 @@ test("files do not need a shell", async () => {
 
 test("a directory without space ends the run before the command, and leaves nothing", async () => {
   await write("web.yaml", ...fileOf("ConfigMap"));
-  const full = ["bash", "-c", 'ulimit -f 0; exec "$@"', "bash"];
+  const full = ["bash", "--norc", "-c", 'ulimit -f 0; exec "$@"', "bash"];
   const { code, stdout, stderr } = await start(["--", "echo", "started"], { through: full }).result;
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toContain("EFBIG");

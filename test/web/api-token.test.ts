@@ -149,7 +149,7 @@ test("the shell example works unchanged with the token on standard input", async
   const { page, go } = await browser.visit(vault, { as: ann });
   await go("/api-token");
   const example = (await page.getByRole("region", { name: "Example" }).textContent()) ?? "";
-  const shell = promisify(execFile)("bash", ["-c", example], { timeout: 20_000 });
+  const shell = promisify(execFile)("bash", ["--norc", "-c", example], { timeout: 20_000 });
   shell.child.stdin?.end(`${caller.token}\n`);
   expect(JSON.parse((await shell).stdout)).toMatchObject({ secrets: [{ key_name: "shop-db" }] });
 });

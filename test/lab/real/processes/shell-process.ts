@@ -16,7 +16,7 @@ export class ShellProcess implements AsyncDisposable {
   constructor(command: string, options: { cwd: string; env: NodeJS.ProcessEnv; input?: string }) {
     this.#command = command;
     const { cwd, env, input = "" } = options;
-    this.#child = spawn("bash", ["-c", command], {
+    this.#child = spawn("bash", ["--norc", "-c", command], {
       cwd,
       env,
       detached: true,
