@@ -102,7 +102,7 @@ export function fitsType(
       return (
         ("username" in content || "password" in content) &&
         !text("username").includes(":") &&
-        !/\n/.test(text("password"))
+        !["username", "password"].some((key) => /\p{Cc}/u.test(text(key)))
       );
     case "kubernetes.io/tls": {
       const pair = pairOf(content["tls.crt"], "cert");
