@@ -44,6 +44,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "a hold of everything that follows the vault": 50,
   "an emptied status that opens a gate": 13,
   "removed bytes that stay under another key": 30,
+  "a renamed key that leaves with its bytes": 22,
   "a refreshInterval that is ignored": 10,
   "values of any content": 7,
   "a restart outside of its windows": 24,

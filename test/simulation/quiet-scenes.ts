@@ -15,7 +15,7 @@ export function withQuietScenes(commands: readonly Command[], seed: number): Com
   const random = seededRandom(seed ^ 0x30ed);
   if (random() >= SHARE) return [...commands];
   const scene = new Scene(random);
-  return withSequence(commands, scene.pick([movedKeys, refreshed])(scene), random);
+  return withSequence(commands, scene.pick([movedKeys, renamedKey, refreshed])(scene), random);
 }
 
 const from = (secretKey: string, key: string): object => ({ secretKey, remoteRef: { key } });
@@ -50,6 +50,36 @@ export function movedKeys(scene: Scene): Command[] {
     { type: "settle" },
     scene.write(gone, { minutes: 3 }),
     scene.advance(420_000),
+  ];
+}
+
+/** Returns the edit of the key of a missing secret, and what may happen before and after it. */
+export function renamedKey(scene: Scene): Command[] {
+  const [gone, other] = SECRET_NAMES;
+  const target = { creationPolicy: scene.pick(["Owner", "Owner", "Orphan"]) };
+  const updates = scene.pick([undefined, { approval: "Required" }]);
+  const spec = (key: string): object => ({
+    data: [from(key, gone), from("k2", other)],
+    target,
+    updates,
+  });
+  return [
+    { type: "end-faults" },
+    scene.connection(),
+    scene.write(gone),
+    scene.write(other),
+    scene.resource(spec("k1")),
+    { type: "settle" },
+    scene.remove(gone),
+    scene.advance(240_000),
+    scene.resource(spec("k3")),
+    scene.advance(5_000),
+    ...scene.maybe(0.3, ...restartOf(0, 1)),
+    ...scene.maybe(0.3, scene.resource(spec("k4"))),
+    ...scene.maybe(0.5, scene.write(other)),
+    scene.advance(65_000),
+    ...scene.maybe(0.5, scene.write(gone)),
+    { type: "settle" },
   ];
 }
 

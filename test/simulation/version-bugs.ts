@@ -42,6 +42,16 @@ export const versionBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a renamed key that leaves with its bytes": {
+    invariants: ["I1"],
+    changes: [
+      {
+        file: "controllers/sync/former-keys.ts",
+        from: "return keys.size === 0 ||",
+        to: "return keys.size >= 0 ||",
+      },
+    ],
+  },
   "a hold that ignores the version which it names": {
     invariants: ["I5"],
     changes: [

@@ -1,6 +1,8 @@
+import { findCondition } from "../api/conditions.ts";
+import { followsLists } from "../api/reasons.ts";
 import { closedForAll, type UpdateFacts } from "./gate.ts";
 import type { Gate } from "./resolution.ts";
-import type { SyncStatus } from "./stored-status.ts";
+import { shownItem, type SyncStatus } from "./stored-status.ts";
 import type { SyncResource } from "./sync-resource.ts";
 import { isForced } from "./sync-status.ts";
 import type { SyncedKey } from "./target.ts";
@@ -29,11 +31,29 @@ export const isEdited = (reconciled: Reconciled): boolean =>
  * Reports whether a target has keys that an earlier spec named: the present one could not be
  * applied yet, and its author still decides. Keys that rules found come and go with the vault.
  */
-export const hasFormerKeys = (
-  { items }: Pick<SyncResource, "items">,
+export function hasFormerKeys(
+  reconciled: Reconciled,
   synced: ReadonlyMap<string, SyncedKey>,
-): boolean =>
-  [...synced].some(([id, { found }]) => found === undefined && !items.some((one) => one.id === id));
+): boolean {
+  const { items } = reconciled.resource;
+  return [...synced].some(
+    ([id, { found }]) =>
+      found === undefined && !items.some((one) => one.id === id) && !isKept(reconciled, id),
+  );
+}
+
+/**
+ * Reports whether the last reconcile of this spec kept a key that an earlier one named, because the
+ * source of the renamed key could not be served.
+ */
+function isKept({ before, resource }: Reconciled, id: string): boolean {
+  const reason = findCondition(before.conditions, "Ready")?.reason;
+  if (isNewSpec({ before, resource }) || reason === "ConnectionNotReady" || !followsLists(reason))
+    return false;
+  return resource.items.some(
+    (item) => shownItem(before, { ...item, id }) !== undefined && !shownItem(before, item),
+  );
+}
 
 /**
  * Returns the gate of the whole resource. The first content and a changed spec do not wait: its

@@ -85,6 +85,7 @@ function checkKeys(
   const had = Object.values(was).flatMap((base64) => world.vaults.originsIn(base64));
   const isUnknown = world.unknownTargets.has(before.metadata.uid ?? "");
   if (!isUnknown) checkFoundNames({ ...write, was }, specs, known, had);
+  if (!isUnknown) checkRenamedKeys({ ...write, was }, specs, known, had);
   const isAnyGone = (items: (of: Spec) => readonly Item[]): boolean =>
     known.some((each) =>
       items(each.spec).some((item) => isGone(world, kind, item, each.spec, each.connection, had)),
@@ -177,6 +178,50 @@ function checkFoundNames(
 /** Reports whether a spec, and not one of its rules, names a key. */
 const namesKey = (spec: Spec, key: string): boolean =>
   outputsOf(spec).some((one) => one.key === key && one.absence !== "found");
+
+/**
+ * A missing entry whose key an edit renamed keeps its bytes under the former one, until a spec gives
+ * that key to something else (I1).
+ */
+function checkRenamedKeys(
+  { world, name, owner, was, is }: TargetWrite,
+  specs: readonly Spec[],
+  known: readonly Known[],
+  had: readonly Origin[],
+): void {
+  const [kind = ""] = owner.split("/");
+  const kept = Object.values(is).flatMap((base64) => world.vaults.originsIn(base64));
+  for (const [key, base64] of Object.entries(was)) {
+    const [origin, another] = world.vaults.originsIn(base64);
+    // What several sources made belongs to none of them.
+    if (origin === undefined || another !== undefined) continue;
+    if (kept.some((one) => isSameSource(one, origin)) || known.length === 0) continue;
+    // The operator may still follow a spec that names the key.
+    const itemOf = (spec: Spec): Item | undefined => {
+      if (isDerived(spec) || (spec.target?.type ?? "Opaque") !== "Opaque") return undefined;
+      const named = outputsOf(spec).filter(({ absence }) => absence !== "found");
+      const ofKey = named.find((one) => one.key === key);
+      const ofSource = named.find((one) => hasSource(one, [origin.name]) && !(one.key in was));
+      return (ofKey ?? ofSource)?.items.find(({ source }) => source === origin.name);
+    };
+    if (specs.some((spec) => itemOf(spec) === undefined)) continue;
+    const isLost = known.every(({ spec, connection }) => {
+      const item = itemOf(spec)!;
+      return (
+        vaultAt(connection.url) === origin.vault &&
+        (item.owner ?? origin.owner) === origin.owner &&
+        isTrustedOwner(connection, item, origin.owner) &&
+        isCertainlyMissing(world, kind, item, connection, MISSING_MS) &&
+        !isGone(world, kind, item, spec, connection, had)
+      );
+    });
+    if (!isLost) continue;
+    throw new Violation(
+      "I1",
+      `${name}: key ${key} was removed, although ${origin.name} is missing, and an edit renamed its key`,
+    );
+  }
+}
 
 /** Reports whether there has been no entry of this name for this time in ms. */
 function isCertainlyMissing(

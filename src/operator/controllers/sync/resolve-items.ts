@@ -92,11 +92,11 @@ function gateOf(
   remembered: readonly Remembered[],
   digest: () => string,
 ): Pick<Remembered, "updates" | "hasTarget"> {
-  const { resource, state, freeze, now } = input;
+  const { state, freeze, now } = input;
   const hasTarget = remembered.some(
     ({ synced, served }) => synced !== undefined || served !== undefined,
   );
-  const isApplied = state.state !== "owned" || !hasFormerKeys(resource, state.synced);
+  const isApplied = state.state !== "owned" || !hasFormerKeys(input, state.synced);
   const updates = updateGate(input, hasTarget && isApplied, { freeze, digest, now });
   return { updates, hasTarget };
 }

@@ -34,6 +34,7 @@ import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
 import { isShared, withReported } from "./reported-versions.ts";
+import { withFormerKeys } from "./former-keys.ts";
 import { bytesOf, resolveItems } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
 import {
@@ -372,6 +373,8 @@ export class SyncReconciler {
 function decideFor(observed: Observed): Omit<Planned, "current"> {
   const { access, resource, state } = observed;
   const resolutions = resolveItems(observed);
+  const withFormer = withFormerKeys(observed, resolutions);
+  if (withFormer !== undefined) return decideFor({ ...observed, resource: withFormer });
   const decision = decide(resource, resolutions, state);
   const bytes = bytesOf(observed, resolutions);
   const facts = { resolutions, connection: access.id, stale: access.stale, ...bytes };

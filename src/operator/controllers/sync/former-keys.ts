@@ -1,0 +1,77 @@
+import { namedOwners } from "../../api/received-secrets.ts";
+import { missingKeys } from "../../sync/decide.ts";
+import { isOwn } from "../../sync/gone-claims.ts";
+import type { Resolution } from "../../sync/resolution.ts";
+import { reportedOwners } from "../../sync/stored-status.ts";
+import { isDerived, type SyncItem, type SyncResource } from "../../sync/sync-resource.ts";
+import { type Claims, idsOfEntries, type SyncedKey } from "../../sync/target.ts";
+import type { Observed } from "./stages.ts";
+
+/**
+ * Returns the resource with the keys that its target has of sources that cannot be served. An edit
+ * that renames such a key has no bytes for the new one: the item keeps the former key, and with it
+ * all that is known of its bytes, until the source is found again. A key that the spec gives to
+ * another item is not kept. Returns `undefined` if there is no such key.
+ */
+export function withFormerKeys(
+  observed: Observed,
+  resolutions: readonly Resolution[],
+): SyncResource | undefined {
+  const { resource, state } = observed;
+  if (!isOwn(state) || state.annotationsCorrupted || isDerived(resource)) return undefined;
+  const former = formerClaims(resource, state.synced);
+  if (former.size === 0) return undefined;
+  const unserved = resolutions.filter(
+    ({ state: one, item }) => one !== "found" && !state.synced.has(item.id),
+  );
+  const keys = new Map<SyncItem, string>();
+  for (const { item } of unserved) {
+    const key = keyOf(item, former, sourcesOf(observed, item));
+    if (key === undefined) continue;
+    keys.set(item, key);
+    former.delete(key);
+  }
+  const items = resource.items.map((item) => ({ ...item, id: keys.get(item) ?? item.id }));
+  // A type may require the new key.
+  const lackOf = (all: readonly SyncItem[]): number =>
+    missingKeys(
+      resource,
+      all.map(({ id }) => id),
+    ).length;
+  return keys.size === 0 || lackOf(items) > lackOf(resource.items)
+    ? undefined
+    : { ...resource, items };
+}
+
+/** Returns what a target has under keys that no item names. A rule knows its own keys. */
+function formerClaims({ items, finds }: SyncResource, claims: Claims): Map<string, SyncedKey> {
+  const named = new Set(items.map(({ id }) => id));
+  return new Map(
+    [...claims].filter(
+      ([key, { found }]) => !named.has(key) && (found === undefined || finds.length === 0),
+    ),
+  );
+}
+
+/** Returns the `sourceId`s of the entries that an item may have been served from. */
+function sourcesOf({ before, access }: Observed, { source, owner }: SyncItem): ReadonlySet<string> {
+  const owners = [undefined, ...reportedOwners(before, source), ...namedOwners(access)];
+  return idsOfEntries(access.vault, source, owner === undefined ? owners : [owner]);
+}
+
+/** Returns the key with bytes of these sources that is most likely the one of an item. */
+function keyOf(
+  { form, version }: SyncItem,
+  former: Claims,
+  sources: ReadonlySet<string>,
+): string | undefined {
+  const rank = (claim: SyncedKey): number => {
+    const byVersion = version === "previous" ? -claim.version : claim.version;
+    const isSame = claim.version === version;
+    return (claim.form === form ? 2e9 : 0) + (isSame ? 1e9 : 0) + byVersion;
+  };
+  const [best] = [...former]
+    .filter(([, { source }]) => sources.has(source))
+    .sort(([, a], [, b]) => rank(b) - rank(a));
+  return best?.[0];
+}
