@@ -75,6 +75,42 @@ test("a former target keeps a key whose bytes are of another source than the rem
   expect(valuesOf(scene.target())).toEqual({ a: "1", b: "2" });
 });
 
+// The API server rejected the change, and the operator took the target for an immutable one.
+test.each([false, true])(
+  "a former target whose type requires the removed key is deleted, immutable: %s",
+  async (immutable) => {
+    const values = { registry: '{"auths":{"r":{}}}', note: "2" };
+    const ofRegistry = { secretKey: ".dockerconfigjson", remoteRef: { key: "registry" } };
+    const spec = { data: [ofRegistry, ...data("note")] };
+    const target = { type: "kubernetes.io/dockerconfigjson", immutable };
+    await using scene = await synced(values, { ...spec, target });
+    const metadata = { namespace: SHOP, ...AFTER };
+    scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data: {} });
+    // The type of the former target is not that of the spec any more.
+    scene.follow({}, { ...spec, target: AFTER });
+    await scene.settle();
+    expect(valuesOf(scene.target())).toEqual({
+      ".dockerconfigjson": values.registry,
+      note: values.note,
+    });
+    await remove(scene, values, "registry");
+    expect(scene.condition("Ready")?.reason).toBe("TargetConflict");
+    expect(scene.target()).toBeUndefined();
+  },
+);
+
+test("a former target of a type loses a removed key that the type does not require", async () => {
+  const values = { registry: '{"auths":{"r":{}}}', note: "2" };
+  const ofRegistry = { secretKey: ".dockerconfigjson", remoteRef: { key: "registry" } };
+  const spec = { data: [ofRegistry, ...data("note")] };
+  const type = "kubernetes.io/dockerconfigjson";
+  await using scene = await synced(values, { ...spec, target: { type } });
+  scene.follow({}, { ...spec, data: [...spec.data, ...data("none")], target: { type, ...AFTER } });
+  await scene.settle();
+  await remove(scene, values, "note");
+  expect(valuesOf(scene.target())).toEqual({ ".dockerconfigjson": values.registry });
+});
+
 test("an immutable former target stays as a whole", async () => {
   await using scene = await renamed({ data: data("a", "b") }, { immutable: true });
   expect(valuesOf(scene.target())).toEqual({ a: "1", b: "2" });

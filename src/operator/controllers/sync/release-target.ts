@@ -2,7 +2,7 @@ import { MANAGED_BY_LABEL } from "../../api/names.ts";
 import { syncedKinds } from "../../api/kinds.ts";
 import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
-import { ifFound, isKubeError } from "../../kube/kube-error.ts";
+import { ifFound, isKubeError, type KubeError } from "../../kube/kube-error.ts";
 import { groupOf, type ObjectMeta, type OwnerReference } from "../../kube/resource.ts";
 import { outweighsOthers } from "../../sync/decide.ts";
 import { goneClaims } from "../../sync/gone-claims.ts";
@@ -129,9 +129,14 @@ async function removeFormer(
   else await releaseTarget(options, former, metadata.uid, signal);
 }
 
+/** Reports whether a Secret would not have the keys that its type requires. */
+const lacksKeys = ({ causes }: KubeError): boolean =>
+  causes.some(({ field, reason }) => field.startsWith("data[") && reason === "FieldValueRequired");
+
 /**
  * Removes the keys of sources that are gone from former targets that stay, because the new target
- * does not have its content. One whose keys are made of several sources is removed as a whole.
+ * does not have its content. One whose keys are made of several sources is removed as a whole, and
+ * so is one whose type, which no watch shows, requires a key that is gone.
  * @throws KubeError
  */
 export async function removeGoneFromFormers(
@@ -158,9 +163,12 @@ export async function removeGoneFromFormers(
     const ref = { namespace: former.namespace, name, uid, resourceVersion };
     const rendering = { resource: former, owner: source.descriptor, content: new Map(), digest };
     const patch = renderPatch({ ...rendering, synced: rest }, [], [...gone.keys()]);
-    await options.api.patch(targetDescriptor[kind], ref, patch, signal).catch((error: unknown) => {
-      // An immutable target stays as a whole.
+    try {
+      await options.api.patch(targetDescriptor[kind], ref, patch, signal);
+    } catch (error) {
       if (!isKubeError(error, "Invalid")) throw error;
-    });
+      // An immutable target stays as a whole, unless what would be left is not valid.
+      if (lacksKeys(error)) await removeFormer(options, resource, { former, metadata }, signal);
+    }
   }
 }
