@@ -6,7 +6,7 @@ import {
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../../src/operator/api/names.ts";
-import { NAMESPACES, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { EVENTS, NAMESPACES, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { ClusterControllers } from "../../lab/simulated/api-server/cluster-controllers.ts";
 import { passwordIn, SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import {
@@ -76,6 +76,20 @@ test("a namespace is served when it is created or labeled, and when the spec nam
   await scene.settle();
   expect(valueIn(scene, "later")).toBe(written(1));
   expect(statusOf(scene).namespaces).toEqual({ selected: 2, ready: 2, failed: 0 });
+});
+
+// The status of all namespaces said that there was a target.
+test("a target of a new namespace is created, and one that a user deletes created again", async () => {
+  await using scene = await sceneWith();
+  scene.label("other", TEAM);
+  await scene.settle();
+  scene.server.delete(SECRETS, { namespace: "other", name: "registry" });
+  await scene.settle();
+  const reasons = scene.server
+    .all(EVENTS)
+    .filter(({ metadata }) => metadata.namespace === "other")
+    .map((event) => event["reason"]);
+  expect(reasons).toEqual(["TargetCreated", "TargetRecreated"]);
 });
 
 test("a namespace that is not selected any more keeps its target without an owner", async () => {

@@ -35,7 +35,7 @@ const statusOf = ({ readyCondition: now }: Report): object => {
 
 function recordedEvents(before: SyncStatus, changes: Partial<Report>, name = "web"): EventRecord[] {
   const events: EventRecord[] = [];
-  const resource = { target: { ...target, name } } as SyncResource;
+  const resource = { kind: "VaultFile", target: { ...target, name } } as SyncResource;
   const now = report(changes);
   recordEvents({ record: (event) => void events.push(event) }, object, resource, now, {
     before,

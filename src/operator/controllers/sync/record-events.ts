@@ -2,8 +2,10 @@ import { eventReasons } from "../../api/reasons.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { Report } from "../../sync/report.ts";
+import { fansOut } from "../../sync/sync-key.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { SyncStatus } from "../../sync/stored-status.ts";
+import { hadTarget } from "../../sync/sync-status.ts";
 import { recordReadiness, regarding } from "../outcome/record-readiness.ts";
 
 type Effect = Exclude<Report["effect"], "none"> | "recreated" | "moved";
@@ -17,11 +19,12 @@ function versions(report: Report): string {
 
 /**
  * Returns what happened to the target, compared with the one that was in sync last; `undefined` if
- * nothing did.
+ * nothing did. A namespace begins with a status of all namespaces, which says nothing of its own
+ * target.
  */
 function effectOf(
   { effect }: Report,
-  { kind, name }: SyncResource["target"],
+  { kind: of, target: { kind, name } }: SyncResource,
   before: SyncStatus,
 ): Effect | undefined {
   if (effect === "none") return undefined;
@@ -29,7 +32,8 @@ function effectOf(
   const wasSynced = target !== undefined && syncedAt !== undefined;
   if (wasSynced && effect !== "deleted" && (target.kind !== kind || target.name !== name))
     return "moved";
-  return effect === "created" && syncedAt !== undefined ? "recreated" : effect;
+  const isAgain = syncedAt !== undefined && (!fansOut(of) || hadTarget(before));
+  return effect === "created" && isAgain ? "recreated" : effect;
 }
 
 function noteOf(
@@ -67,13 +71,13 @@ export interface StatusChange {
 export function recordEvents(
   events: EventRecorder,
   object: KubeObject,
-  { target }: SyncResource,
+  resource: SyncResource,
   report: Report,
   { before, now }: StatusChange,
 ): void {
-  const effect = effectOf(report, target, before);
+  const effect = effectOf(report, resource, before);
   if (effect !== undefined) {
-    const note = noteOf(effect, target, before) + versions(report);
+    const note = noteOf(effect, resource.target, before) + versions(report);
     events.record({
       ...regarding(object),
       type: "Normal",
