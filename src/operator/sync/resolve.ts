@@ -171,8 +171,9 @@ function resolveHeld(
   item: SyncItem,
   candidate: Candidate,
   { reason, version }: Gate,
-  { synced, isOfOtherVault }: Remembered,
+  remembered: Remembered,
 ): Resolution | undefined {
+  const { synced, isOfOtherVault } = remembered;
   if (version === undefined) {
     if (reason !== "Held" || synced === undefined || isOfOtherVault !== true) return undefined;
     return { state: "no-version", item, candidate, version: synced.version, held: "other-vault" };
@@ -181,7 +182,10 @@ function resolveHeld(
     synced !== undefined && synced.version === version && hasSource(item, candidate, synced);
   if (!isServed && !hasVersion(candidate, version))
     return { state: "no-version", item, candidate, version, held: "named" };
-  return { state: "found", item, candidate, version, gate: { reason, version } };
+  const found = { state: "found", item, version, gate: { reason, version } } as const;
+  return isServed && !isSameCreation(candidate, version, remembered)
+    ? { ...found, ...ofFormerEntry(candidate) }
+    : { ...found, candidate };
 }
 
 function resolveLatest(
@@ -214,12 +218,17 @@ function resolveKept(
   if (before === undefined || before > latest || isOpened(gate, resource, item, candidate))
     return undefined;
   const found = { state: "found", item, version: before, gate } as const;
-  const isRecreated = keepsEntry(gate) && !isSameCreation(candidate, before, remembered);
-  // Its bytes are other ones, whatever their version.
-  if (isRecreated)
-    return { ...found, candidate: { ...candidate, createdAt: undefined }, isRecreated };
+  if (keepsEntry(gate) && !isSameCreation(candidate, before, remembered))
+    return { ...found, ...ofFormerEntry(candidate) };
   return before < latest ? { ...found, candidate } : undefined;
 }
+
+/**
+ * Returns what keeps the bytes of an entry that was deleted and recreated: the new one has other
+ * bytes, whatever their version.
+ */
+const ofFormerEntry = (candidate: Candidate) =>
+  ({ candidate: { ...candidate, createdAt: undefined }, isRecreated: true }) as const;
 
 /** Reports whether the entry of the bytes that the target has is not a deleted and recreated one. */
 const isSameCreation = (

@@ -147,6 +147,29 @@ describe("the same version with other bytes, as after a restored backup", () => 
     expect(scene.outcome()).toBe("password=recreated, Synced");
   });
 
+  // With the version in it, the target got the bytes of the new entry, and nothing said so.
+  test.each(["*", '{"versions": {"password": 2}}'])(
+    "is not followed with the hold %s",
+    async (hold) => {
+      await using scene = await SimulatedWorld.following(
+        [{ name: "db", version: 2, createdAt: 1_000 }],
+        { password: "db" },
+      );
+      scene.annotate({ "vaultsync.dev/hold": hold });
+      scene.vault().expose = () => ({ value: "recreated" });
+      scene.vault().lists({ name: "db", version: 2, createdAt: 2_000 });
+      await scene.settle();
+      expect(scene.outcome()).toBe("password=vault db@2, Synced");
+      expect(scene.condition("UpdateAvailable")).toMatchObject({
+        reason: "Held",
+        message: "newer versions that are held back: db 2 → 2 (recreated)",
+      });
+      scene.annotate({ "vaultsync.dev/hold": null });
+      await scene.settle();
+      expect(scene.outcome()).toBe("password=recreated, Synced");
+    },
+  );
+
   // The list has no creation time of such a version.
   test("is unknown below the latest one: its bytes stay until the target is deleted", async () => {
     await using scene = await SimulatedWorld.following(
