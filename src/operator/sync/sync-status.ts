@@ -132,16 +132,20 @@ function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resoluti
   return { secretKey: id, key: source, ...defined({ owner }), ...facts };
 }
 
+/** Orders resolutions by deadline; those without one come last. */
+const byDeadline = (one: Resolution, other: Resolution): number =>
+  (deadlineOf(one) ?? Number.MAX_VALUE) - (deadlineOf(other) ?? Number.MAX_VALUE);
+
 /**
- * Returns the items that a status can show. Those with a problem come first if it cannot show all:
- * a restart needs to know them.
+ * Returns the items that a status can show. Those with a problem come first if it cannot show all,
+ * then those with the next deadlines: a restart needs to know them.
  */
 function shownItems(resolutions: readonly Resolution[]): readonly Resolution[] {
   const items = resolutions.filter(({ state }) => state !== "unmatched" && state !== "unusable");
   if (items.length <= MAX_STATUS_ITEMS) return items;
   return [
     ...items.filter(({ state }) => state !== "found"),
-    ...items.filter(({ state }) => state === "found"),
+    ...items.filter(({ state }) => state === "found").toSorted(byDeadline),
   ];
 }
 
