@@ -83,6 +83,10 @@ const settledStates: ReadonlySet<Resolution["state"]> = new Set([
   "withheld",
 ]);
 
+/** Reports whether an item lets a target be created, which then has what is there of it. */
+export const isComplete = (one: Resolution): boolean =>
+  settledStates.has(one.state) || isDropped(one);
+
 const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map(({ id }) => id);
 
 /** Reports whether nothing has to be retained of a source. */
@@ -329,8 +333,7 @@ function actionFor(
   resolutions: readonly Resolution[],
 ): "keep" | "write" | "verify" | "repair" {
   if (target.state === "absent") {
-    const isComplete = resolutions.every((one) => settledStates.has(one.state) || isDropped(one));
-    return isComplete ? "write" : "keep";
+    return resolutions.every(isComplete) ? "write" : "keep";
   }
   const isSame =
     entries.length === syncedOf(target).size && entries.every((entry) => entry.from === "target");

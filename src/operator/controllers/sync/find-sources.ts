@@ -1,4 +1,4 @@
-import { claimedKeys, findItems, foundName } from "../../sync/find-items.ts";
+import { claimedKeys, type EarlierName, findItems, foundName } from "../../sync/find-items.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Find, isMerged } from "../../sync/sync-resource.ts";
 import { reportedKeys, reportedName } from "../../sync/stored-status.ts";
@@ -47,12 +47,20 @@ function lostClaims(input: Listed, state: TargetState): boolean {
 }
 
 /**
- * Returns what the targets of a resource claim to have. As long as its target has nothing, a former
- * one serves what rules found: a secret that is gone is missing in the next target too.
+ * Returns the names that a rule found, according to the targets of a resource: its target, and
+ * former ones. A secret that is gone is missing in the next target too.
  */
-function claimsOf(state: TargetState, formers: () => readonly TargetState[]): readonly Claims[] {
-  if (state.state === "owned" && !state.annotationsCorrupted) return [state.synced];
-  return ownClaims([state, ...formers()]);
+function claimedBefore(
+  find: Find,
+  all: readonly Claims[],
+  isListed: (name: string) => boolean,
+): EarlierName[] {
+  const known = new Set<string>();
+  return all.flatMap((claims) => {
+    const found = claimedKeys(find, claims, isListed).filter(({ name }) => !known.has(name));
+    for (const { name } of found) known.add(name);
+    return found;
+  });
 }
 
 /**
@@ -71,7 +79,7 @@ export function findSources(
   if (resource.finds.length === 0)
     return { ...input, state, formers, unmatched: [], unusable: [], successors: new Map() };
   const isLost = lostClaims(input, state);
-  const claims = claimsOf(state, formers);
+  const claims = ownClaims([state, ...formers()]);
   // Not because a stranger shares the name.
   const isListed = (name: string): boolean => source.isListed(snapshot, name, { trust: access });
   const found = findItems(resource, {
@@ -80,7 +88,7 @@ export function findSources(
         .names(snapshot, find, access)
         .filter(({ name }) => typeof grant === "function" && grant(source.entries, name)),
     earlier: (find: Find) => [
-      ...claims.flatMap((one) => claimedKeys(find, one, isListed)),
+      ...claimedBefore(find, claims, isListed),
       // A status is all that is known if the annotations of the target are lost.
       ...(isLost ? reportedKeys(before, find) : []),
     ],

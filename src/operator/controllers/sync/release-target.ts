@@ -4,13 +4,13 @@ import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
 import { ifFound, isKubeError, type KubeError } from "../../kube/kube-error.ts";
 import { groupOf, type ObjectMeta, type OwnerReference } from "../../kube/resource.ts";
-import { outweighsOthers } from "../../sync/decide.ts";
+import { isComplete, outweighsOthers } from "../../sync/decide.ts";
 import { goneClaims } from "../../sync/gone-claims.ts";
 import { isOfOtherSpec } from "../../sync/item-form.ts";
 import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
 import { type TargetMetadata, targetState } from "../../sync/target.ts";
 import { renderPatch } from "./render-target.ts";
-import { isOfName } from "./resolve-items.ts";
+import { isOfItem, isOfName } from "./bytes-of-item.ts";
 import type { Planned } from "./stages.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { FormerTarget, TargetRecords } from "./target-records.ts";
@@ -105,16 +105,36 @@ export async function dropOwner(
 /**
  * Removes the objects that belong to a resource and are not its target: former targets, whatever
  * the status says. Under `Orphan` they are released and stay. So does an object that the resource
- * does not control: it was written under that policy.
+ * does not control: it was written under that policy. One with bytes that are in no other target
+ * only loses the keys of sources that are gone.
  * @throws KubeError
  */
-export async function removeFormerTargets(
-  options: Targets,
-  resource: SyncResource,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const { former, metadata } of options.targets.formers(resource))
-    await removeFormer(options, resource, { former, metadata }, signal);
+export async function removeFormerTargets(options: Targets, planned: Planned): Promise<void> {
+  const { resource, signal } = planned;
+  for (const one of options.targets.formers(resource)) {
+    if (hasMore(planned, one)) await removeGoneFrom(options, planned, one);
+    else await removeFormer(options, resource, one, signal);
+  }
+}
+
+/**
+ * Reports whether a former target has bytes of a source that is missing, and the target, which was
+ * there before the change of its name, has none of them, or older ones.
+ */
+function hasMore(planned: Planned, { former, metadata }: FormerTarget): boolean {
+  const { resolutions, state } = planned;
+  const missing = resolutions.filter((one) => !isComplete(one)).map(({ item }) => item);
+  const had = targetState(former, metadata);
+  if (missing.length === 0 || state.state !== "owned" || had.state !== "owned") return false;
+  if (had.annotationsCorrupted) return true;
+  return missing.some((item) => {
+    const own = state.synced.get(item.id);
+    const isOf = isOfItem(planned, item);
+    return [...had.synced].some(([id, claim]) => {
+      const isOfSource = isOf([id, claim]) || (id === item.id && isOfName(planned, item, claim));
+      return isOfSource && (own?.source !== claim.source || own.version < claim.version);
+    });
+  });
 }
 
 async function removeFormer(
@@ -135,40 +155,45 @@ const lacksKeys = ({ causes }: KubeError): boolean =>
 
 /**
  * Removes the keys of sources that are gone from former targets that stay, because the new target
- * does not have its content. One whose keys are made of several sources is removed as a whole, and
- * so is one whose type, which no watch shows, requires a key that is gone.
+ * does not have its content.
  * @throws KubeError
  */
-export async function removeGoneFromFormers(
+export async function removeGoneFromFormers(options: Targets, planned: Planned): Promise<void> {
+  for (const one of options.targets.formers(planned.resource))
+    await removeGoneFrom(options, planned, one);
+}
+
+/**
+ * Removes these keys from one former target. If its keys are made of several sources, it is removed
+ * as a whole, and so it is if its type, which no watch shows, requires a key that is gone.
+ */
+async function removeGoneFrom(
   options: Targets,
   { resource, source, resolutions, before, access, signal }: Planned,
+  { former, metadata }: FormerTarget,
 ): Promise<void> {
-  for (const { former, metadata } of options.targets.formers(resource)) {
-    const state = targetState(former, metadata);
-    if (state.state !== "owned") continue;
-    const { synced, content: digest = "", uid, resourceVersion } = state;
-    // What the resolutions say of bytes concerns the new target.
-    const gone = goneClaims(resolutions, synced, ({ item }, claim) =>
-      isOfName({ before, access }, item, claim),
-    );
-    if (gone.size === 0 || !outweighsOthers(resource, resolutions, [...gone.values()])) continue;
-    const rest = new Map([...synced].filter(([id]) => !gone.has(id)));
-    // Which keys another spec made of a source is not known.
-    const isUnknown = [...gone].some(([id, { item }]) => isOfOtherSpec(item, synced.get(id)));
-    if (isUnknown || isDerived(resource) || rest.size === 0) {
-      await removeFormer(options, resource, { former, metadata }, signal);
-      continue;
-    }
-    const { kind, name } = former.target;
-    const ref = { namespace: former.namespace, name, uid, resourceVersion };
-    const rendering = { resource: former, owner: source.descriptor, content: new Map(), digest };
-    const patch = renderPatch({ ...rendering, synced: rest }, [], [...gone.keys()]);
-    try {
-      await options.api.patch(targetDescriptor[kind], ref, patch, signal);
-    } catch (error) {
-      if (!isKubeError(error, "Invalid")) throw error;
-      // An immutable target stays as a whole, unless what would be left is not valid.
-      if (lacksKeys(error)) await removeFormer(options, resource, { former, metadata }, signal);
-    }
+  const state = targetState(former, metadata);
+  if (state.state !== "owned") return;
+  const { synced, content: digest = "", uid, resourceVersion } = state;
+  // What the resolutions say of bytes concerns the new target.
+  const gone = goneClaims(resolutions, synced, ({ item }, claim) =>
+    isOfName({ before, access }, item, claim),
+  );
+  if (gone.size === 0 || !outweighsOthers(resource, resolutions, [...gone.values()])) return;
+  const rest = new Map([...synced].filter(([id]) => !gone.has(id)));
+  // Which keys another spec made of a source is not known.
+  const isUnknown = [...gone].some(([id, { item }]) => isOfOtherSpec(item, synced.get(id)));
+  if (isUnknown || isDerived(resource) || rest.size === 0)
+    return removeFormer(options, resource, { former, metadata }, signal);
+  const { kind, name } = former.target;
+  const ref = { namespace: former.namespace, name, uid, resourceVersion };
+  const rendering = { resource: former, owner: source.descriptor, content: new Map(), digest };
+  const patch = renderPatch({ ...rendering, synced: rest }, [], [...gone.keys()]);
+  try {
+    await options.api.patch(targetDescriptor[kind], ref, patch, signal);
+  } catch (error) {
+    if (!isKubeError(error, "Invalid")) throw error;
+    // An immutable target stays as a whole, unless what would be left is not valid.
+    if (lacksKeys(error)) await removeFormer(options, resource, { former, metadata }, signal);
   }
 }

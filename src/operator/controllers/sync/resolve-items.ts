@@ -5,7 +5,7 @@ import { versionsDigest } from "../../sync/gate.ts";
 import type { Candidate, Remembered, Resolution } from "../../sync/resolution.ts";
 import { isSameSource, resolveItem } from "../../sync/resolve.ts";
 import { type KeptBytes, resolvePrevious } from "../../sync/resolve-previous.ts";
-import { foundName, metadataRule, unfound } from "../../sync/find-items.ts";
+import { metadataRule, unfound } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import type { Report } from "../../sync/report.ts";
 import { earlierItem, isOmitted } from "../../sync/stored-status.ts";
@@ -19,6 +19,7 @@ import {
   sourceId,
   type SyncedKey,
 } from "../../sync/target.ts";
+import { isOfItem, isOfName } from "./bytes-of-item.ts";
 import { servedVersion } from "./reported-versions.ts";
 import { deadlineKey } from "./resource-memory.ts";
 import type { EntryFilter } from "./source-kind.ts";
@@ -309,22 +310,6 @@ function nearOf(
 }
 
 /**
- * Reports whether bytes are of an entry of the name that an item refers to, as the last status or
- * their source shows. A status that has the item without a version says nothing: the bytes may be
- * of the source that an earlier spec named.
- */
-export function isOfName(
-  { before, access }: Pick<Observed, "before" | "access">,
-  item: SyncItem,
-  synced: SyncedKey,
-): boolean {
-  const earlier = earlierItem(before, item);
-  if (earlier?.version !== undefined || foundName(synced) === item.source) return true;
-  const owners = [undefined, access.account, earlier?.owner, item.owner];
-  return owners.some((owner) => synced.source === sourceId(access.vault, item.source, owner));
-}
-
-/**
  * Reports whether only a former target has bytes of the source of an optional item. Without the
  * evidence that its source is gone, they stay until the target has them.
  */
@@ -340,12 +325,8 @@ const isOptionalInFormer = (
 function isInFormer(input: Observed, item: SyncItem): boolean {
   const formers = input.formers();
   if (formers.length === 0) return false;
-  const { access, before } = input;
-  const owners = [item.owner, access.account, earlierItem(before, item)?.owner];
-  const ids = idsOfEntries(access.vault, item.source, [...owners, ...namedOwners(access)]);
-  const isOfItem = ([id, claim]: readonly [string, SyncedKey]): boolean =>
-    ids.has(claim.source) || (id === item.id && !isFromVault(claim, access.vault));
-  return ownClaims(formers).some((claims) => [...claims].some(isOfItem));
+  const isOf = isOfItem(input, item);
+  return ownClaims(formers).some((claims) => [...claims].some(isOf));
 }
 
 /** Returns what is known of the bytes of a target, by item. */

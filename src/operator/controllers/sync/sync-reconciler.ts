@@ -278,7 +278,7 @@ export class SyncReconciler {
 
   /** @returns the state of an object that has the name of the target, if it is the target */
   async #execute(planned: Planned): Promise<SyncResult | TargetState> {
-    const { key, resource, before, memory, access, resolutions, decision, signal } = planned;
+    const { key, resource, before, memory, access, resolutions, decision } = planned;
     const { writer, propagations, observer } = this.#options;
     try {
       const result = await writer.apply(planned);
@@ -290,7 +290,7 @@ export class SyncReconciler {
       }
       const isReplaced =
         report.verified !== undefined || (resolutions.length > 0 && resolutions.every(isDropped));
-      if (isReplaced) await removeFormerTargets(this.#options, resource, signal);
+      if (isReplaced) await removeFormerTargets(this.#options, planned);
       else await removeGoneFromFormers(this.#options, planned);
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
       const isIdle = next.outcome === "done" && next.wait === undefined;
