@@ -316,6 +316,28 @@ const keep = (readyCondition: ReadyCondition): Decision => ({
   readyCondition,
 });
 
+/** Reports whether an item is unavailable that the spec requires, whatever the vault has. */
+const isLacking = (one: Resolution): boolean =>
+  one.state !== "unmatched" &&
+  !isComplete(one) &&
+  one.item.isOptional !== true &&
+  one.item.foundBy === undefined;
+
+/**
+ * Reports whether content that is made of all sources together lacks one that is unavailable, and
+ * that the target was not made of before. What is gone leaves the target nevertheless.
+ */
+function lacksSource(
+  resource: SyncResource,
+  target: TargetState,
+  entries: readonly Entry[],
+  resolutions: readonly Resolution[],
+): boolean {
+  if (!isDerived(resource) || droppedFrom(resolutions, target).length > 0) return false;
+  const known = new Set(idsOf(entries));
+  return resolutions.some((one) => isLacking(one) && !known.has(one.item.id));
+}
+
 /**
  * Returns what is done with a target that is to have these entries:
  *
@@ -323,11 +345,13 @@ const keep = (readyCondition: ReadyCondition): Decision => ({
  * |---|---|---|
  * | absent | of all items, but those that are gone or unusable | write |
  * | absent | not of an item that is unavailable | keep |
+ * | existing, made of all items together | not of an item that is unavailable | keep |
  * | existing | other ones than it has | write |
  * | existing, with the requested metadata | those that it has | verify |
  * | existing, without the requested metadata | those that it has | repair |
  */
 function actionFor(
+  resource: SyncResource,
   target: TargetState,
   entries: readonly Entry[],
   resolutions: readonly Resolution[],
@@ -335,6 +359,7 @@ function actionFor(
   if (target.state === "absent") {
     return resolutions.every(isComplete) ? "write" : "keep";
   }
+  if (lacksSource(resource, target, entries, resolutions)) return "keep";
   const isSame =
     entries.length === syncedOf(target).size && entries.every((entry) => entry.from === "target");
   if (!isSame) return "write";
@@ -366,6 +391,6 @@ export function decide(
     isDerived(resource) || entries.length === 0 ? [] : missingKeys(resource, idsOf(entries));
   if (entries.length === 0 || missing.length > 0)
     return decideWithout(resource, resolutions, target, missing);
-  const action = actionFor(target, entries, resolutions);
+  const action = actionFor(resource, target, entries, resolutions);
   return action === "keep" ? keep(readyCondition) : { plan: { action, entries }, readyCondition };
 }

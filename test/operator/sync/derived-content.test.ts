@@ -274,6 +274,28 @@ test("a typed Secret without the keys of a missing source names that source firs
   await scene.settle();
   expect(scene.outcome()).toBe("host=h user=u, SourceMissing");
   expect(scene.condition("Ready")?.message).toMatch(
-    /^missing is not in the list .*; a Secret of type kubernetes.io\/basic-auth requires the keys/,
+    /^missing is not in the list .*; existing content is kept$/,
   );
+});
+
+// The target was made without the new source: a template used what it has for an absent one.
+test.each([
+  ["a template", { target: { template: { data: { all: '{{ a }} {{ b | default: "-" }}' } } } }],
+  ["an extracted object", { dataFrom: [{ extract: { key: "config" } }] }],
+])("%s is not made without a source that an edit adds and that is missing", async (_, spec) => {
+  await using scene = await SimulatedWorld.shop("a");
+  scene.vault().serves({ a: "1", config: '{"host":"one"}' });
+  scene.follow({ a: "a" }, spec);
+  await scene.settle();
+  const before = scene.outcome().replace("Synced", "SourceMissing");
+  scene.follow({ a: "a", b: "b" }, spec);
+  await scene.settle();
+  expect(scene.outcome()).toBe(before);
+  scene.vault().serves({ a: "2", config: '{"host":"two"}' }, 2);
+  await scene.settle();
+  expect(scene.outcome()).toBe(before);
+  scene.vault().serves({ a: "2", b: "b", config: '{"host":"two"}' }, 2);
+  await scene.settle();
+  expect(scene.outcome()).not.toBe(before);
+  expect(scene.condition("Ready")?.status).toBe("True");
 });
