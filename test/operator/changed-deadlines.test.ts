@@ -1,14 +1,17 @@
 import { expect, test } from "vitest";
-import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { type Followed, SimulatedWorld } from "../lab/simulated/simulated-world.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
 /** Starts an operator whose secret has a deadline in eight minutes; another resource follows it too. */
-async function withDeadline(): Promise<SimulatedWorld> {
+async function withDeadline(
+  data: Readonly<Record<string, string>> = { password: "db" },
+  spec: Followed = {},
+): Promise<SimulatedWorld> {
   const scene = await SimulatedWorld.shop();
   scene.vault().write("db");
-  scene.follow({ password: "db" });
+  scene.follow(data, spec);
   scene.follow({ password: "db" }, { name: "other" });
   await scene.settle(2 * MINUTE);
   scene.vault().schedule(scene.clock.now() + 10 * MINUTE, "db");
@@ -59,15 +62,23 @@ test.each([
   expect(scene.outcome()).toBe(KEPT);
 });
 
-test("a deadline that becomes a later one while a target cannot be read removes nothing", async () => {
-  await using scene = await withDeadline();
-  scene.deny("shop/secrets");
-  scene.edit({ more: "x" });
-  await extend(scene);
-  scene.vault().remove("db");
-  await scene.settle(MINUTE);
-  scene.allow();
-  await scene.settle(10 * MINUTE);
-  expect(scene.outcome()).toMatch(/password=db@1/u);
-  expect(scene.outcome("other")).toBe(KEPT);
-});
+const find = { dataFrom: [{ find: { name: { regexp: "^db$" } } }] };
+
+test.each([
+  ["named", { password: "db" }, {}],
+  ["found", {}, { data: undefined, ...find }],
+])(
+  "a deadline that becomes a later one while a target cannot be read removes nothing: %s",
+  async (_, data, spec) => {
+    await using scene = await withDeadline(data, spec);
+    scene.deny("shop/secrets");
+    scene.edit({ more: "x" });
+    await extend(scene);
+    scene.vault().remove("db");
+    await scene.settle(MINUTE);
+    scene.allow();
+    await scene.settle(10 * MINUTE);
+    expect(scene.outcome()).toMatch(/=db@1/u);
+    expect(scene.outcome("other")).toBe(KEPT);
+  },
+);

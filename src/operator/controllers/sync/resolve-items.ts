@@ -197,13 +197,13 @@ function knownDeadline(
 ): number | undefined {
   if (!followedDeadlines(input, item)) return undefined;
   const { before, deadlines, snapshot } = input;
-  const isOfOwner = owner !== undefined && item.foundBy === undefined;
+  const known =
+    deadlines === undefined ? earlierItem(before, item)?.deleteAt : listed.get(deadlineKey(item));
+  // Without its metadata, a found entry has a deadline only if it has an effect.
+  if (owner === undefined || (item.foundBy !== undefined && known === undefined)) return known;
   // It may have changed while something kept the resource from being reconciled.
-  const last = isOfOwner ? snapshot.lastListed(item.source, owner) : undefined;
-  if (last !== undefined) return last.deleteAt;
-  return deadlines === undefined
-    ? earlierItem(before, item)?.deleteAt
-    : listed.get(deadlineKey(item));
+  const last = snapshot.lastListed(item.source, owner);
+  return last === undefined ? known : last.deleteAt;
 }
 
 /**
