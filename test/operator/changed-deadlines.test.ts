@@ -82,3 +82,19 @@ test.each([
     expect(scene.outcome("other")).toBe(KEPT);
   },
 );
+
+// Its status showed the former deadline, and the next process believed it.
+test("nor if the operator starts again before it can be read", async () => {
+  await using scene = await withDeadline();
+  scene.deny("shop/secrets");
+  scene.edit({ more: "x" });
+  await extend(scene);
+  expect(scene.condition("Ready")?.reason).toBe("TargetForbidden");
+  await scene.restart(() => {
+    scene.vault().remove("db");
+    scene.allow();
+  });
+  await scene.settle(10 * MINUTE);
+  expect(scene.outcome()).toMatch(/password=db@1/u);
+  expect(scene.outcome("other")).toBe(KEPT);
+});

@@ -111,3 +111,22 @@ test.each([
     expect(scene.condition("Ready")?.reason).toBe("SourceMissing");
   },
 );
+
+// The status showed the versions from before the denial.
+test("a former target that may not be deleted does not keep the status from following", async () => {
+  await using scene = await SimulatedWorld.following([{ name: "a" }], { a: "a" });
+  scene.server.authorize = ({ verb, resource }) =>
+    verb !== "delete" || resource.plural !== "secrets";
+  scene.follow({ a: "a" }, { target: { name: "next" } });
+  await scene.settle();
+  scene.vault().lists({ name: "a", version: 2 });
+  await scene.settle();
+  expect(valuesOf(scene.target("next"))).toEqual({ a: "vault a@2" });
+  expect(scene.status().items).toMatchObject([{ version: 2, latest: 2 }]);
+  expect(scene.status().target?.name).toBe("db");
+  expect(scene.condition("Ready")?.reason).toBe("TargetForbidden");
+  scene.allow();
+  await scene.settle(2 * MINUTE);
+  expect(scene.target()).toBeUndefined();
+  expect(scene.condition("Ready")?.status).toBe("True");
+});

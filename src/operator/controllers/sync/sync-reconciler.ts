@@ -1,6 +1,6 @@
 import type { ReconcilerParts } from "../outcome/parts.ts";
 import { findCondition } from "../../api/conditions.ts";
-import { type Decision, decide, targetConflict } from "../../sync/decide.ts";
+import { type Decision, targetConflict } from "../../sync/decide.ts";
 import { isDropped } from "../../sync/gone-claims.ts";
 import { type SyncStatus, readStatus } from "../../sync/stored-status.ts";
 import {
@@ -21,6 +21,7 @@ import { isMerged } from "../../sync/sync-resource.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
 import { type WriteObserver, AWAIT_WATCH, DONE, waitFor } from "../outcome/outcome.ts";
+import { decideFor, withoutRead } from "./decide-for.ts";
 import { becomeMerged, type BecomeMergedOptions } from "./become-merged.ts";
 import { findSources, isCovered } from "./find-sources.ts";
 import { deniedResult } from "./write-failure.ts";
@@ -34,8 +35,6 @@ import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
 import { isShared, withReported } from "./reported-versions.ts";
-import { withFormerKeys } from "./former-keys.ts";
-import { bytesOf, resolveItems } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
 import {
   deadlinesOf,
@@ -268,7 +267,10 @@ export class SyncReconciler {
         next: waitFor("target", wait.ms),
       };
     }
-    const current = await this.#options.writer.read(planned.decision.plan, seen);
+    const current = await this.#options.writer
+      .read(planned.decision.plan, seen)
+      .catch((error: unknown) => withoutRead(error, seen));
+    if ("next" in current) return current;
     if ("now" in current) return { edited: currentState(resource, current.now) };
     if (current.object !== undefined && !current.trusted && !isCorrupted)
       planned = decideFor({ ...seen, state: withReported(seen) });
@@ -290,8 +292,13 @@ export class SyncReconciler {
       }
       const isReplaced =
         report.verified !== undefined || (resolutions.length > 0 && resolutions.every(isDropped));
-      if (isReplaced) await removeFormerTargets(this.#options, planned);
-      else await removeGoneFromFormers(this.#options, planned);
+      const removed = isReplaced
+        ? removeFormerTargets(this.#options, planned)
+        : removeGoneFromFormers(this.#options, planned);
+      const denied = await removed.catch((error: unknown) =>
+        deniedResult(error, resource, { ...report, verified: undefined, digest: undefined }),
+      );
+      if (denied !== undefined) return denied;
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
       const isIdle = next.outcome === "done" && next.wait === undefined;
       return isIdle ? { report, next: this.#waitForTarget(planned, report) } : result;
@@ -367,18 +374,6 @@ export class SyncReconciler {
       `target ${report.effect}`,
     );
   }
-}
-
-/** Returns the decision for what was observed, and its report if it changes nothing. */
-function decideFor(observed: Observed): Omit<Planned, "current"> {
-  const { access, resource, state } = observed;
-  const resolutions = resolveItems(observed);
-  const withFormer = withFormerKeys(observed, resolutions);
-  if (withFormer !== undefined) return decideFor({ ...observed, resource: withFormer });
-  const decision = decide(resource, resolutions, state);
-  const bytes = bytesOf(observed, resolutions);
-  const facts = { resolutions, connection: access.id, stale: access.stale, ...bytes };
-  return { ...observed, resolutions, decision, report: reportOf(decision.readyCondition, facts) };
 }
 
 /**

@@ -125,12 +125,17 @@ export function writeFailure(error: unknown, resource: SyncResource): Failure | 
 
 /**
  * Returns the result of a reconcile that was denied to read a target or to remove a former one.
+ * `report`: what it found before.
  * @throws any other error
  */
-export function deniedResult(error: unknown, resource: SyncResource): SyncResult {
+export function deniedResult(
+  error: unknown,
+  resource: SyncResource,
+  report = reportOf(undefined),
+): SyncResult {
   const denial = isKubeError(error, "Forbidden") ? writeFailure(error, resource) : undefined;
   if (denial === undefined) throw error;
-  return { report: reportOf(denial.condition), next: denial.next };
+  return { report: { ...report, readyCondition: denial.condition }, next: denial.next };
 }
 
 /**
