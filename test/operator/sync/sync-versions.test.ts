@@ -295,3 +295,55 @@ test("the version of another vault is no reason to refuse the version of this on
   await scene.settle(120_000);
   expect(scene.outcome()).toBe("password=other db@1, Synced");
 });
+
+/** Changes a key of the target and the version that the target claims, as another writer does. */
+function invent(scene: SimulatedWorld, key: string): void {
+  const annotations = { "vaultsync.dev/versions": '{"password":99}' };
+  const data = { [key]: Buffer.from("edited").toString("base64") };
+  scene.server.patch(SECRETS, target, { data, metadata: { annotations } });
+}
+
+const reported = (scene: SimulatedWorld) => scene.status().items?.[0]?.version;
+
+// The status reported the edited version of a target that was not read, and the target was not
+// repaired: the vault seemed to have gone back.
+describe("a version that another writer invents is not reported", () => {
+  test("while a repair waits", async () => {
+    await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
+    for (let edits = 0; edits < 4; edits += 1) {
+      invent(scene, "password");
+      await scene.settle(1_000);
+    }
+    expect(scene.outcome()).toBe("password=edited, TargetContested");
+    expect(reported(scene)).toBe(1);
+    await scene.settle(600_000);
+    expect(scene.outcome()).toBe("password=vault db@1, Synced");
+  });
+
+  test("while the type of the spec requires other keys", async () => {
+    await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
+    scene.follow({ password: "db" }, { target: { type: "kubernetes.io/tls" } });
+    await scene.settle();
+    invent(scene, "password");
+    await scene.settle();
+    expect(scene.outcome()).toBe("password=edited, InvalidSpec");
+    expect(reported(scene)).toBe(1);
+    scene.follow({ password: "db" });
+    await scene.settle();
+    expect(scene.outcome()).toBe("password=vault db@1, Synced");
+  });
+
+  test("while a template lacks a source", async () => {
+    const spec = { target: { template: { data: { all: "{{ vars.password }}" } } } };
+    await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" }, spec);
+    scene.follow({ password: "db", a: "a" }, spec);
+    await scene.settle();
+    invent(scene, "all");
+    await scene.settle();
+    expect(scene.outcome()).toBe("all=edited, SourceMissing");
+    expect(reported(scene)).toBe(1);
+    scene.vault().lists({ name: "a" }, { name: "db" });
+    await scene.settle();
+    expect(scene.outcome()).toBe("all=vault db@1, Synced");
+  });
+});

@@ -1,11 +1,12 @@
 import { decide } from "../../sync/decide.ts";
-import { reportOf } from "../../sync/report.ts";
+import { type Report, reportOf } from "../../sync/report.ts";
 import { withFormerKeys } from "./former-keys.ts";
 import { withReported } from "./reported-versions.ts";
 import { bytesOf, resolveItems } from "./resolve-items.ts";
 import { deadlinesOf } from "./resource-memory.ts";
 import type { Observed, Planned } from "./stages.ts";
 import type { SyncResult } from "./sync-result.ts";
+import type { TargetRecords } from "./target-records.ts";
 import { deniedResult } from "./write-failure.ts";
 
 /** Returns the decision for what was observed, and its report if it changes nothing. */
@@ -21,11 +22,31 @@ export function decideFor(observed: Observed): Omit<Planned, "current"> {
 }
 
 /**
- * Returns the result of a reconcile that was denied to read the target: what it found of the list
- * counts, and of the target what was reported last. @throws any other error
+ * Returns the report of a reconcile that does not read the target, although it may have been edited:
+ * what it found of the list counts, and of the target what was reported last.
  */
-export function withoutRead(error: unknown, seen: Observed): SyncResult {
+export function reportUnread(seen: Observed): Report {
   const { report, resolutions } = decideFor({ ...seen, state: withReported(seen) });
   seen.memory.deadlines = deadlinesOf(seen.access.id, resolutions);
-  return deniedResult(error, seen.resource, report);
+  return report;
+}
+
+/** Returns the result of a reconcile that was denied to read the target. @throws any other error */
+export const withoutRead = (error: unknown, seen: Observed): SyncResult =>
+  deniedResult(error, seen.resource, reportUnread(seen));
+
+/**
+ * Returns the decision for a target whose content may be unknown. Nothing is read for a plan that
+ * changes nothing.
+ */
+export function decideBeforeRead(
+  seen: Observed,
+  targets: Pick<TargetRecords, "isVerified">,
+): Omit<Planned, "current"> {
+  const planned = decideFor(seen);
+  const { resource, state } = seen;
+  const isUnread = state.state === "owned" && !targets.isVerified(resource, state);
+  return isUnread && planned.decision.plan.action === "keep"
+    ? { ...planned, report: reportUnread(seen) }
+    : planned;
 }

@@ -21,7 +21,7 @@ import { isMerged } from "../../sync/sync-resource.ts";
 import type { TargetState } from "../../sync/target.ts";
 import { StatusWriter } from "../outcome/status-writer.ts";
 import { type WriteObserver, AWAIT_WATCH, DONE, waitFor } from "../outcome/outcome.ts";
-import { decideFor, withoutRead } from "./decide-for.ts";
+import { decideBeforeRead, decideFor, reportUnread, withoutRead } from "./decide-for.ts";
 import { becomeMerged, type BecomeMergedOptions } from "./become-merged.ts";
 import { findSources, isCovered } from "./find-sources.ts";
 import { deniedResult } from "./write-failure.ts";
@@ -259,11 +259,11 @@ export class SyncReconciler {
     const isCorrupted = observed.state.state === "owned" && observed.state.annotationsCorrupted;
     const seen = isCorrupted ? { ...observed, state: withReported(observed) } : observed;
     this.#trustStatus(seen);
-    let planned = decideFor(seen);
+    let planned = decideBeforeRead(seen, this.#options.targets);
     const wait = this.#options.targets.repairWait(resource, seen.state);
     if (wait !== undefined && planned.decision.plan.action !== "keep") {
       return {
-        report: { ...planned.report, readyCondition: wait.condition },
+        report: { ...reportUnread(seen), readyCondition: wait.condition },
         next: waitFor("target", wait.ms),
       };
     }
