@@ -79,7 +79,7 @@ const intactPushes = new EpisodeThread({ pushes: true });
 afterAll(() => Promise.all([intact, intactPushes].map((one) => one[Symbol.asyncDispose]())));
 
 describe("random commands find a planted bug, and violate nothing without it:", () => {
-  test.for(Object.keys(firstEpisodes))("%s", { timeout: 600_000 }, async (bug) => {
+  test.for(Object.keys(firstEpisodes))("%s", { timeout: 1_800_000 }, async (bug) => {
     const pushes = isPushBug(bug);
     await using broken = new EpisodeThread({ bug, pushes });
     const range = { seed: 1, first: firstEpisodes[bug]!, steps: EPISODES * EPISODE_STEPS };

@@ -8,7 +8,7 @@ test.each([
   { statuses: "statuses that omit items", steps: 8_000, hasShortStatuses: true },
 ])(
   "the operator violates no invariant in $steps random steps with $statuses",
-  { timeout: 600_000 },
+  { timeout: 1_800_000 },
   async ({ steps, hasShortStatuses }) => {
     await using threads = new AsyncDisposableStack();
     const runners = Array.from(
