@@ -19,15 +19,20 @@ export interface ReadingDeadline {
   readonly limits: { readonly progressTimeoutMs: number };
 }
 
+/** Reports whether a text would be cut between the two code units of one character. */
+function isWithinCharacter(text: string, at: number): boolean {
+  return /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(at - 1, at + 1));
+}
+
 /**
  * Yields the parts of text or bytes, at most `PIECE_LENGTH` long each; parts of bytes share their
- * memory.
+ * memory. No part of a text ends within a character: each is encoded by itself.
  */
 function* partsOf(piece: string | Buffer): Generator<string | Buffer, void> {
-  for (let from = 0; from < piece.length; from += PIECE_LENGTH) {
-    yield typeof piece === "string"
-      ? piece.slice(from, from + PIECE_LENGTH)
-      : piece.subarray(from, from + PIECE_LENGTH);
+  for (let from = 0, to = 0; from < piece.length; from = to) {
+    to = from + PIECE_LENGTH;
+    if (typeof piece === "string" && isWithinCharacter(piece, to)) to -= 1;
+    yield typeof piece === "string" ? piece.slice(from, to) : piece.subarray(from, to);
   }
 }
 
