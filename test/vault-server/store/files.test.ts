@@ -99,7 +99,11 @@ describe("the files of a store", () => {
     expect(named).toEqual([" 3", "a 1", "a 2", "a 10"]);
     for (const [index, listed] of all.entries())
       expect((await list(listed, 2)).length).toBe(Math.min(2, 3 - index));
-    expect((await read(({ files }) => files.ids(ANN))).length).toBe(SORTED_NAMES.length);
+    const names = async (after: string, atMost: number) =>
+      (await read(({ files }) => files.named(ANN, after, atMost))).map(({ name }) => name);
+    // No file has an empty name.
+    expect(await names("", 100)).toEqual(SORTED_NAMES.slice(1));
+    expect(await names(SORTED_NAMES[1]!, 2)).toEqual(SORTED_NAMES.slice(2, 4));
     expect(await read(({ files }) => files.list(BOB, undefined, 100))).toEqual([]);
     await write(({ files }) => files.removeVersion("id a", 2));
     expect(await read(({ files }) => files.versions("id a"))).toEqual([1, 10]);

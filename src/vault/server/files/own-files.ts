@@ -83,21 +83,32 @@ export async function deleteFile(
       return { versions, trash: undefined };
     }
     await moveToTrash(context, transaction, "file", file.id, context.clock.now());
-    await trimTrash(context, transaction, caller.email);
+    await trimTrash(context, transaction, caller.email, 1);
     return { versions, trash: [{ id: file.id, name }] };
   });
 }
 
-/** Deletes all files of the caller; returns their number. */
+/** Files that one transaction of `deleteAllFiles` deletes: other writers wait for it. */
+const PER_BATCH = 100;
+
+/** Deletes all files of the caller, in transactions of some files each; returns their number. */
 export async function deleteAllFiles(context: VaultContext, caller: Caller): Promise<number> {
-  return writeAs(context, caller, async (transaction) => {
-    const all = await transaction.files.ids(caller.email);
-    const keeps = context.trashDays > 0;
-    for (const id of all) {
-      if (keeps) await moveToTrash(context, transaction, "file", id, context.clock.now());
-      else await transaction.files.remove(id);
-    }
-    if (keeps) await trimTrash(context, transaction, caller.email);
-    return all.length;
-  });
+  const keeps = context.trashDays > 0;
+  let deleted = 0;
+  for (let after: string | undefined = ""; after !== undefined;) {
+    const from = after;
+    const batch = await writeAs(context, caller, async (transaction) => {
+      const { files } = transaction;
+      const next = await files.named(caller.email, from, PER_BATCH);
+      for (const { id } of next) {
+        if (keeps) await moveToTrash(context, transaction, "file", id, context.clock.now());
+        else await files.remove(id);
+      }
+      if (keeps) await trimTrash(context, transaction, caller.email, next.length);
+      return next;
+    });
+    deleted += batch.length;
+    after = batch.length < PER_BATCH ? undefined : batch.at(-1)?.name;
+  }
+  return deleted;
 }

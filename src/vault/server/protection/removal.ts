@@ -4,7 +4,10 @@ import type { TrashEntry, TrashKind } from "../store/tables/trash-table.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Entries beyond the quota that one request removes; later requests remove more. */
+/**
+ * Entries beyond the quota that one request removes, in addition to as many as it has moved to the
+ * trash; later requests remove more.
+ */
 const MOST_TRIMMED = 500;
 
 /** Amounts of the trash whose limits are the quotas. */
@@ -74,11 +77,13 @@ export async function endEntry(
 /**
  * Removes the oldest entries of an account whose trash has more than the quota of entries, or more
  * than the account may have outside of it.
+ * @param moved number of entries that the transaction has moved to the trash
  */
 export async function trimTrash(
   { limits: { quotas } }: Pick<TrashPolicy, "limits">,
   transaction: Transaction,
   owner: string,
+  moved: number,
 ): Promise<void> {
   const { trash } = transaction;
   const { secrets, files, ...left } = await trash.usage(owner);
@@ -87,7 +92,7 @@ export async function trimTrash(
     entries > quotas.trash || LIMITED.some((name) => left[name] > quotas[name]);
   if (!isOver()) return;
   const removal = new SecretRemoval();
-  for (const entry of await trash.oldest(owner, MOST_TRIMMED)) {
+  for (const entry of await trash.oldest(owner, moved + MOST_TRIMMED)) {
     await endEntry(transaction, entry, removal);
     entries -= 1;
     for (const name of LIMITED) left[name] -= entry[name];

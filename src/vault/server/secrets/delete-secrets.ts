@@ -43,7 +43,7 @@ export async function deleteSecrets(
       else await removal.remove(transaction, secret.id);
       return { id: secret.id, name };
     });
-    if (keeps) await trimTrash(context, transaction, caller.email);
+    if (keeps) await trimTrash(context, transaction, caller.email, found.length);
     return { deleted: found.map(({ name }) => name), trash: keeps ? found : undefined };
   });
 }

@@ -198,10 +198,10 @@ export function sqlFiles(db: SqlConnection): FileTable {
       const sql = "SELECT version FROM file_versions WHERE file_id = ? ORDER BY version";
       return (await db.all(sql, fileId)).map((row) => row.number("version"));
     },
-    async ids(owner) {
+    async named(owner, after, atMost) {
       const sql =
-        "SELECT id FROM files AS f WHERE owner = ? AND NOT EXISTS (SELECT 1 FROM trashed_files WHERE id = f.id)";
-      return (await db.all(sql, owner)).map((row) => row.text("id"));
+        "SELECT * FROM files AS f WHERE owner = ? AND name > ? AND NOT EXISTS (SELECT 1 FROM trashed_files WHERE id = f.id) ORDER BY name LIMIT ?";
+      return (await db.all(sql, owner, after, atMost)).map(fileOf);
     },
     async list(owner, after, atMost) {
       const rows = await db.all(

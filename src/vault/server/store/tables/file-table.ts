@@ -16,8 +16,11 @@ export interface FileTable {
   latest(fileId: string): Promise<FileVersion | undefined>;
   /** Returns the numbers of all versions in ascending order. */
   versions(fileId: string): Promise<number[]>;
-  /** Returns the ids of the owner's files, without those in the trash. */
-  ids(owner: string): Promise<string[]>;
+  /**
+   * Returns at most `atMost` of the owner's files, by name in code point order, starting after a
+   * name, without those in the trash.
+   */
+  named(owner: string, after: string, atMost: number): Promise<StoredFile[]>;
   /**
    * Returns at most `atMost` versions of the owner's files, by name in code point order, then by
    * number, starting after one. A file without a version has none.
