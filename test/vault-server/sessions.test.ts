@@ -301,6 +301,21 @@ describe("sessions of the web application", () => {
     expect(await state()).toBe("invited");
   });
 
+  test("an account keeps 100 sessions: a further login ends the least recently used one", async () => {
+    await using many = await TestVault.start({ clock });
+    const logIn = (): Promise<WebSession> => WebSession.logIn(many, "ann@example.com");
+    const [used, unused] = [await logIn(), await logIn()];
+    await clock.advance(2 * MINUTE);
+    expect(await used.isLive()).toBe(true);
+    for (let count = 2; count < 100; count += 1) await logIn();
+    const listed = async () => (await used.call("token_list")).json().tokens;
+    expect(await listed()).toHaveLength(100);
+    const last = await logIn();
+    expect(await listed()).toHaveLength(100);
+    const live = [await used.isLive(), await unused.isLive(), await last.isLive()];
+    expect(live).toEqual([true, false, true]);
+  });
+
   test("requests of sessions are counted by operation", async () => {
     const sample = 'vaultsync_vault_requests_total{operation="app_session",status="200"}';
     const before = await vault.metric(sample);

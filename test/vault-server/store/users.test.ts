@@ -166,6 +166,24 @@ describe("the records of a store that expire", () => {
     usedAt: NOW,
   };
 
+  test("sessions beyond a number are removed, the least recently used first", async () => {
+    await write(async ({ sessions }) => {
+      for (const [index, digest] of ["s1", "s2", "s3", "s4"].entries())
+        await sessions.insert({ ...session, digest, usedAt: NOW + index });
+      await sessions.insert({ ...session, digest: "bobs", email: BOB, usedAt: NOW });
+      await sessions.update({ ...session, digest: "s2", usedAt: NOW + 9 });
+      // The newest is kept, whatever its time.
+      await sessions.removeOld({ ...session, digest: "s1" }, 3);
+    });
+    const left = await read(({ sessions }) => sessions.list(ANN));
+    expect(left.map(({ digest }) => digest).toSorted()).toEqual(["s1", "s2", "s4"]);
+    expect(await found("bobs")).toBeDefined();
+    await write(async ({ sessions }) => {
+      await sessions.removeOf(ANN);
+      await sessions.removeOf(BOB);
+    });
+  });
+
   test("sessions are found, extended, and removed by digest, by account and on expiry", async () => {
     await write(async ({ sessions }) => {
       for (const digest of ["s1", "s2", "s3"]) await sessions.insert({ ...session, digest });

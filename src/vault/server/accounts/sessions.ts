@@ -19,6 +19,9 @@ const MAX_AGE_MS = 12 * IDLE_MS;
  */
 const WRITE_INTERVAL_MS = 60_000;
 
+/** Number of sessions of one account that are kept: the least recently used ones end. */
+const SESSIONS_PER_ACCOUNT = 100;
+
 /** A session with the token of its cookie. */
 export interface LiveSession {
   /** Canonical email. */
@@ -38,7 +41,7 @@ interface Authenticated {
   readonly name: string;
 }
 
-/** Starts a session. */
+/** Starts a session. Beyond their number, the least recently used session of the account ends. */
 export async function openSession(
   { sessions }: Transaction,
   user: Authenticated,
@@ -53,6 +56,7 @@ export async function openSession(
     usedAt: now,
   };
   await sessions.insert(session);
+  await sessions.removeOld(session, SESSIONS_PER_ACCOUNT);
   return { ...session, token };
 }
 

@@ -68,6 +68,12 @@ export function sqlSessions(
       const [mac = ""] = await seals.sign("sessions", [sessionFields(session)]);
       await db.run(sql, digest, name, email, createdAt, expiresAt, usedAt, mac);
     },
+    async removeOld({ digest, email }, keep) {
+      const sql = `DELETE FROM sessions WHERE digest IN (
+        SELECT digest FROM sessions WHERE email = ? AND digest <> ? ORDER BY used_at DESC, digest LIMIT ? OFFSET ?)`;
+      const removed = await db.run(sql, email, digest, Number.MAX_SAFE_INTEGER, keep - 1);
+      if (removed > 0) changed(subjects.credentials(email));
+    },
     async list(email) {
       const rows = await db.all(
         "SELECT * FROM sessions WHERE email = ? ORDER BY created_at DESC, digest",

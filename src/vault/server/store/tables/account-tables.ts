@@ -63,6 +63,11 @@ export interface IdentityTable {
 export interface SessionTable {
   find(digest: string): Promise<Session | undefined>;
   insert(session: Session): Promise<void>;
+  /**
+   * Removes the least recently used sessions of an account and keeps `keep` of them, including
+   * `newest`.
+   */
+  removeOld(newest: Session, keep: number): Promise<void>;
   /** Returns the sessions of one account, the newest first. */
   list(email: string): Promise<Session[]>;
   /** Updates the expiry and the last use. */
