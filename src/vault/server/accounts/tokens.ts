@@ -1,7 +1,7 @@
 import type { TokenResponse } from "../../../protocol/responses.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
-import type { AccessToken, RefreshToken, User } from "../store/records.ts";
+import type { AccessToken, RefreshToken, TokenPair, User } from "../store/records.ts";
 import type { Transaction, Store } from "../store/store.ts";
 import { isWithinNetworks, parseNetworks } from "./allowed-networks.ts";
 import { requireSamePassword } from "./login.ts";
@@ -171,6 +171,11 @@ export async function issueTokensOf(
   return context.store.write(issue, { account: email });
 }
 
+/** Orders pairs of tokens by the time of their login. */
+function newestFirst(one: TokenPair, other: TokenPair): number {
+  return other.createdAt - one.createdAt || (one.refreshDigest < other.refreshDigest ? -1 : 1);
+}
+
 /** Ends the logins of one name of an account, except the newest `keep` ones. */
 export async function endOldLogins(
   { tokens }: Transaction,
@@ -178,7 +183,9 @@ export async function endOldLogins(
   name: string,
   keep: number,
 ): Promise<void> {
-  const named = (await tokens.pairs(email)).filter((pair) => pair.name === name);
+  const named = (await tokens.pairs(await tokens.logins(email)))
+    .filter((pair) => pair.name === name)
+    .toSorted(newestFirst);
   for (const { refreshDigest } of named.slice(keep)) await tokens.removePair(email, refreshDigest);
 }
 

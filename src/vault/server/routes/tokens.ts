@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { operations } from "../../../protocol/operations.ts";
-import { listCredentials, revokeCredentials } from "../accounts/credentials.ts";
+import { credentialsAsJson, revokeCredentials } from "../accounts/credentials.ts";
 import { logIn } from "../accounts/login.ts";
 import {
   issueTokens,
@@ -12,7 +12,9 @@ import {
 import type { VaultContext } from "../context.ts";
 import { clientName } from "../http/client-name.ts";
 import { identify } from "../http/identify.ts";
+import { sendJson } from "../http/json-stream.ts";
 import { authenticateIdentity, exchangeToken } from "../identities/exchange-token.ts";
+import { chargedByLength } from "../protection/token-buckets.ts";
 import { authenticatedOperation, openOperation } from "./operation.ts";
 
 /** Adds the operations that issue, list and end tokens (docs/design/vault-contract.md#tokens). */
@@ -54,8 +56,10 @@ export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
   });
 
   authenticatedOperation(app, context, operations.token_list, async ({ caller, reply }) => {
+    const tokens = credentialsAsJson(context, caller);
+    await context.openLists.enterStream(caller.email, reply);
     reply.header("cache-control", "no-store");
-    return { tokens: await listCredentials(context, caller) };
+    return sendJson(context, reply, chargedByLength(context, caller, tokens));
   });
 
   authenticatedOperation(app, context, operations.token_revoke, async ({ body, caller }) => ({

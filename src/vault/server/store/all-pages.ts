@@ -14,3 +14,8 @@ export async function allPages<T>(
   }
   return all;
 }
+
+/** Splits what is known already into pages of at most `size`. */
+export function* pagesOf<T>(all: readonly T[], size: number): Generator<readonly T[]> {
+  for (let from = 0; from < all.length; from += size) yield all.slice(from, from + size);
+}

@@ -61,13 +61,14 @@ function refreshFields({
 }
 
 /**
- * Returns the condition that a user has a live token or session; ?2 is the last use of a refresh
- * token, ?3 the current time.
+ * Returns the condition that a user has a live token or session, by the parameters of the last use
+ * of a refresh token and of the current time. Refresh tokens come first: a user who has one may have
+ * thousands of access tokens.
  */
-function liveSql(email: string): string {
-  return `EXISTS (SELECT 1 FROM access_tokens WHERE email = ${email} AND expires_at > ?3)
-           OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ${email} AND last_used_at > ?2 AND (ends_at = 0 OR ends_at > ?3))
-           OR EXISTS (SELECT 1 FROM sessions WHERE email = ${email} AND expires_at > ?3)`;
+function liveSql(email: string, lastUse: string, now: string): string {
+  return `EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ${email} AND last_used_at > ${lastUse} AND (ends_at = 0 OR ends_at > ${now}))
+           OR EXISTS (SELECT 1 FROM sessions WHERE email = ${email} AND expires_at > ${now})
+           OR EXISTS (SELECT 1 FROM access_tokens WHERE email = ${email} AND expires_at > ${now})`;
 }
 
 /**
@@ -75,10 +76,11 @@ function liveSql(email: string): string {
  * a refresh token, ?2 the current time.
  */
 function liveOfSql(count: number): string {
-  const isOne = `email IN (${repeated(count, (index) => `?${index + 3}`)})`;
-  return `SELECT email FROM access_tokens WHERE expires_at > ?2 AND ${isOne}
-    UNION SELECT email FROM refresh_tokens WHERE last_used_at > ?1 AND (ends_at = 0 OR ends_at > ?2) AND ${isOne}
-    UNION SELECT email FROM sessions WHERE expires_at > ?2 AND ${isOne}`;
+  const emails = Array.from(
+    { length: count },
+    (_, index) => `SELECT CAST(?${index + 3} AS text) AS email`,
+  );
+  return `SELECT e.email FROM (${emails.join(" UNION ALL ")}) AS e WHERE ${liveSql("e.email", "?1", "?2")}`;
 }
 
 const EXPIRED = `
@@ -211,13 +213,18 @@ function refreshTokens(
   };
 }
 
+/** Pairs of one statement, each of which has several scopes of some kilobytes. */
+const PAIRS_TOGETHER = 16;
+
 // Every pair has an access token: an expired one is removed after its refresh token.
-const PAIRS = `
+function pairsSql(count: number): string {
+  return `
   SELECT a.refresh_digest, MIN(a.scope) AS scope, MIN(a.name) AS name, MIN(a.created_at) AS created_at, MAX(a.used_at) AS used_at,
     MAX(a.expires_at) AS expires_at, COALESCE(MAX(r.last_used_at), 0.0) AS refreshed_at,
     MIN(a.allowed_networks) AS allowed_networks, COALESCE(MAX(r.ends_at), 0.0) AS ends_at
   FROM access_tokens AS a LEFT JOIN refresh_tokens AS r ON r.digest = a.refresh_digest
-  WHERE a.email = ? GROUP BY a.refresh_digest ORDER BY 4 DESC, a.refresh_digest`;
+  WHERE a.refresh_digest IN (${repeated(count, () => "?")}) GROUP BY a.refresh_digest`;
+}
 
 function tokenPairOf(row: Row): TokenPair {
   const [createdAt, refreshedAt] = [row.number("created_at"), row.number("refreshed_at")];
@@ -238,10 +245,17 @@ function tokenPairOf(row: Row): TokenPair {
 function pairsOf(
   db: SqlConnection,
   changed: (subject: string) => void,
-): Pick<TokenTable, "pairs" | "removePair" | "removeOf" | "live" | "haveLive"> {
+): Pick<TokenTable, "logins" | "pairs" | "removePair" | "removeOf" | "live" | "haveLive"> {
   return {
-    async pairs(email) {
-      return (await db.all(PAIRS, email)).map(tokenPairOf);
+    async logins(email) {
+      const sql = "SELECT DISTINCT refresh_digest FROM access_tokens WHERE email = ?";
+      return (await db.all(sql, email)).map((row) => row.text("refresh_digest"));
+    },
+    async pairs(refreshDigests) {
+      const pairs: TokenPair[] = [];
+      for (const batch of batches(refreshDigests, PAIRS_TOGETHER))
+        pairs.push(...(await db.all(pairsSql(batch.length), ...batch)).map(tokenPairOf));
+      return pairs;
     },
     async removePair(email, refreshDigest) {
       await db.run(
@@ -271,7 +285,7 @@ function pairsOf(
     },
     async haveLive(groupId, except, lastUsedAfter, now) {
       const row = await db.get(
-        `SELECT NOT EXISTS (SELECT 1 FROM team_members AS m WHERE m.group_id = ?1 AND m.email <> ?4 AND NOT (${liveSql("m.email")})) AS live`,
+        `SELECT NOT EXISTS (SELECT 1 FROM team_members AS m WHERE m.group_id = ?1 AND m.email <> ?4 AND NOT (${liveSql("m.email", "?2", "?3")})) AS live`,
         groupId,
         lastUsedAfter,
         now,

@@ -110,10 +110,12 @@ export interface TokenTable {
   /** Records a use of an access token. */
   touchAccess(digest: string, now: number): Promise<void>;
   /**
-   * Returns the pairs of one account, the newest first, including expired ones that have not been
-   * removed yet.
+   * Returns the digests of the refresh tokens of all pairs of one account, including expired ones
+   * that have not been removed yet.
    */
-  pairs(email: string): Promise<TokenPair[]>;
+  logins(email: string): Promise<string[]>;
+  /** Returns the pairs of these refresh tokens, in any order, without those that are gone. */
+  pairs(refreshDigests: readonly string[]): Promise<TokenPair[]>;
   /** Removes a refresh token and all its access tokens. */
   removePair(email: string, refreshDigest: string): Promise<void>;
   /**
