@@ -33,6 +33,7 @@ const refusals = [
   errors.trashEntryNotFound(),
   errors.nameTaken(),
   errors.secretTooLargeToRename(1000, 32),
+  errors.fileTooLargeToRename(1000),
   errors.tokenNotFound(),
   errors.useLinkOperation(),
   errors.useUnsharedOperation(),

@@ -259,6 +259,11 @@ export const errors = {
       "too_large",
       `the secret has more than ${maxVersions} versions and shares or ${maxBytes} bytes, too many for another name`,
     ),
+  fileTooLargeToRename: (maxVersions: number) =>
+    serviceError(
+      "too_large",
+      `the file has more than ${maxVersions} versions, too many for another name`,
+    ),
   fileTooLarge: (maxBytes: number) =>
     serviceError("too_large", `a file is larger than ${maxBytes} bytes`),
   // misdirected_request

@@ -106,7 +106,7 @@ describe("the files of a store", () => {
     expect(await names(SORTED_NAMES[1]!, 2)).toEqual(SORTED_NAMES.slice(2, 4));
     expect(await read(({ files }) => files.list(BOB, undefined, 100))).toEqual([]);
     await write(({ files }) => files.removeVersion("id a", 2));
-    expect(await read(({ files }) => files.versions("id a"))).toEqual([1, 10]);
+    expect(await read(({ files }) => files.versions("id a", 0, 10))).toEqual([1, 10]);
     await discardStale(1);
     expect(await chunk("b2", 0)).toBeUndefined();
     expect(await chunk("b1", 0)).toBe("b1 0");
@@ -116,6 +116,6 @@ describe("the files of a store", () => {
     expect(await chunk("b1", 0)).toBeUndefined();
     expect(await chunk("b10", 1)).toBeUndefined();
     expect(await read(({ files }) => files.find(ANN, "a"))).toBeUndefined();
-    expect(await read(({ files }) => files.versions("id a"))).toEqual([]);
+    expect(await read(({ files }) => files.versions("id a", 0, 10))).toEqual([]);
   });
 });

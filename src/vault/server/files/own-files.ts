@@ -1,5 +1,6 @@
 import type { TrashedRecord } from "../../../protocol/responses.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
+import { allPages } from "../store/all-pages.ts";
 import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
 import { moveToTrash, trimTrash } from "../protection/removal.ts";
@@ -59,6 +60,9 @@ interface FileDeletion {
   readonly permanently?: boolean | undefined;
 }
 
+/** Numbers of versions that one statement reads: a file may have as many as an account. */
+const PAGE = 1_000;
+
 /**
  * Deletes one version of the caller's file, or the file.
  * @throws ServiceError `file_not_found`, `version_not_found`
@@ -72,13 +76,16 @@ export async function deleteFile(
     const { files } = transaction;
     const file = await files.find(caller.email, name);
     if (!file) throw errors.fileNotFound();
-    const versions = await files.versions(file.id);
-    if (version !== undefined && !versions.includes(version)) throw errors.fileVersionNotFound();
-    if (version !== undefined && versions.length > 1) {
-      await files.removeVersion(file.id, version);
+    if (version !== undefined) {
+      if (!(await files.version(file.id, version))) throw errors.fileVersionNotFound();
+      const isOnly = (await files.versions(file.id, 0, 2)).length === 1;
+      await (isOnly ? files.remove(file.id) : files.removeVersion(file.id, version));
       return { versions: [version], trash: undefined };
     }
-    if (context.trashDays === 0 || version !== undefined || permanently) {
+    const versions = await allPages(PAGE, (after: number | undefined) =>
+      files.versions(file.id, after ?? 0, PAGE),
+    );
+    if (context.trashDays === 0 || permanently) {
       await files.remove(file.id);
       return { versions, trash: undefined };
     }

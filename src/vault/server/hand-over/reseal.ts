@@ -3,6 +3,7 @@ import type { MasterKey } from "../crypto/master-key.ts";
 import { openEnvelope, sealEnvelope } from "../crypto/envelope.ts";
 import { openDigest, sealDigest } from "../files/blob.ts";
 import { valueIdentity } from "../secrets/secret-value.ts";
+import { allPages } from "../store/all-pages.ts";
 import type { FileIdentity, SecretIdentity } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 
@@ -33,7 +34,7 @@ export interface ResealKeys {
   readonly current: MasterKey;
 }
 
-/** Number of versions whose metadata is in memory at a time. */
+/** Number of versions whose metadata, or numbers, one statement reads. */
 const PAGE = 100;
 
 /**
@@ -73,7 +74,10 @@ export async function resealFile(
   to: FileIdentity,
 ): Promise<void> {
   const { files, handOver } = transaction;
-  for (const number of await files.versions(from.id)) {
+  const numbers = await allPages(PAGE, (after: number | undefined) =>
+    files.versions(from.id, after ?? 0, PAGE),
+  );
+  for (const number of numbers) {
     const version = await files.version(from.id, number);
     if (!version) throw new UnreadableRecordError(from.id, undefined);
     const { key, sha256 } = readable(from.id, () => openDigest({ keys }, from, version));

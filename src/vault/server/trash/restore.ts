@@ -9,6 +9,7 @@ import { withinQuota } from "../protection/within-quota.ts";
 import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import { freeSecretName, sealForName } from "../renaming/secret-names.ts";
 import { currentKey } from "../store/current-key.ts";
+import type { FileIdentity } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import type { TrashEntry } from "../store/tables/trash-table.ts";
 import { findEntry } from "./delete-from-trash.ts";
@@ -62,17 +63,31 @@ async function restoreSecret(
   return { id, kind: "secret", name, version: found.latest.version, shared: found.shared };
 }
 
-async function restoreFile(
+/** Versions that one transaction seals again without delaying other writers for a second. */
+const MOST_VERSIONS = 1_000;
+
+/** Seals the versions of a file for another name. @throws ServiceError `too_large` */
+async function sealFile(
   { keys }: VaultContext,
+  transaction: Transaction,
+  from: FileIdentity,
+  to: FileIdentity,
+): Promise<void> {
+  const some = await transaction.files.versions(from.id, 0, MOST_VERSIONS + 1);
+  if (some.length > MOST_VERSIONS) throw errors.fileTooLargeToRename(MOST_VERSIONS);
+  const current = await currentKey(keys, transaction);
+  await resealFile({ keys, current }, transaction, from, to);
+}
+
+async function restoreFile(
+  context: VaultContext,
   transaction: Transaction,
   { entry, name, now }: Restored,
 ): Promise<RestoredRecord> {
   const { trash, files, handOver } = transaction;
   const { id, owner } = entry;
   if (await handOver.hasName("file", owner, name, now)) throw errors.nameTaken();
-  const current = await currentKey(keys, transaction);
-  if (name !== entry.name)
-    await resealFile({ keys, current }, transaction, entry, { id, owner, name });
+  if (name !== entry.name) await sealFile(context, transaction, entry, { id, owner, name });
   await trash.restore("file", id, name);
   const latest = await files.latest(id);
   if (!latest) throw errors.trashEntryNotFound();

@@ -106,23 +106,27 @@ function stagedBlobs(
  */
 const MOST_SMALL = 8;
 const SMALL_BYTES = 1024 * 1024;
+/** Versions that one statement removes: a file may have as many as an account. */
+const VERSIONS_TOGETHER = 500;
 
 function storedFiles(
   db: SqlConnection,
 ): Pick<FileTable, "find" | "insert" | "update" | "removeVersion" | "remove" | "removeOf"> {
+  const erase = (condition: string, ...values: (string | number)[]): Promise<number> => {
+    const few = `SELECT blob_id FROM file_versions WHERE ${condition} AND size <= ${SMALL_BYTES} ORDER BY version LIMIT ${MOST_SMALL}`;
+    return db.wipe(`DELETE FROM file_chunks WHERE blob_id IN (${few})`, ...values);
+  };
+  /** The sweeper removes the bytes that are left, in small transactions. */
   const removeVersions = async (
     condition: string,
     ...values: (string | number)[]
-  ): Promise<void> => {
-    const few = `SELECT blob_id FROM file_versions WHERE ${condition} AND size <= ${SMALL_BYTES} ORDER BY version LIMIT ${MOST_SMALL}`;
-    await db.wipe(`DELETE FROM file_chunks WHERE blob_id IN (${few})`, ...values);
-    // The sweeper removes the other bytes, in small transactions.
+  ): Promise<number> => {
     await db.run(
       `INSERT INTO staged_blobs (blob_id, staged_at) SELECT blob_id, 0.0 FROM file_versions AS v
        WHERE ${condition} AND EXISTS (SELECT 1 FROM file_chunks AS c WHERE c.blob_id = v.blob_id)`,
       ...values,
     );
-    await db.wipe(`DELETE FROM file_versions WHERE ${condition}`, ...values);
+    return db.wipe(`DELETE FROM file_versions WHERE ${condition}`, ...values);
   };
   return {
     async find(owner, name) {
@@ -142,10 +146,15 @@ function storedFiles(
       await db.run("UPDATE files SET next_version = ? WHERE id = ?", nextVersion, id);
     },
     async removeVersion(fileId, version) {
-      await removeVersions("file_id = ? AND version = ?", fileId, version);
+      const isOne = "file_id = ? AND version = ?";
+      await erase(isOne, fileId, version);
+      await removeVersions(isOne, fileId, version);
     },
     async remove(fileId) {
-      await removeVersions("file_id = ?", fileId);
+      await erase("file_id = ?", fileId);
+      const first = `SELECT version FROM file_versions WHERE file_id = ?1 ORDER BY version LIMIT ${VERSIONS_TOGETHER}`;
+      for (let removed = VERSIONS_TOGETHER; removed === VERSIONS_TOGETHER;)
+        removed = await removeVersions(`file_id = ?1 AND version IN (${first})`, fileId);
       await db.run("DELETE FROM files WHERE id = ?", fileId);
     },
     async removeOf(owner) {
@@ -194,9 +203,10 @@ export function sqlFiles(db: SqlConnection): FileTable {
       );
       return row && versionOf(row);
     },
-    async versions(fileId) {
-      const sql = "SELECT version FROM file_versions WHERE file_id = ? ORDER BY version";
-      return (await db.all(sql, fileId)).map((row) => row.number("version"));
+    async versions(fileId, after, atMost) {
+      const sql =
+        "SELECT version FROM file_versions WHERE file_id = ? AND version > ? ORDER BY version LIMIT ?";
+      return (await db.all(sql, fileId, after, atMost)).map((row) => row.number("version"));
     },
     async named(owner, after, atMost) {
       const sql =

@@ -14,8 +14,8 @@ export interface FileTable {
   insertVersion(fileId: string, version: FileVersion): Promise<void>;
   version(fileId: string, version: number): Promise<FileVersion | undefined>;
   latest(fileId: string): Promise<FileVersion | undefined>;
-  /** Returns the numbers of all versions in ascending order. */
-  versions(fileId: string): Promise<number[]>;
+  /** Returns the numbers of at most `atMost` versions in ascending order, starting after one. */
+  versions(fileId: string, after: number, atMost: number): Promise<number[]>;
   /**
    * Returns at most `atMost` of the owner's files, by name in code point order, starting after a
    * name, without those in the trash.
