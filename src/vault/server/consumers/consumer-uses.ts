@@ -4,7 +4,7 @@ import type { Store } from "../store/store.ts";
 import { WRITE_INTERVAL_MS } from "../store/tables/consumer-table.ts";
 
 /** Consumers that are kept of one entry. */
-const CONSUMERS_PER_ENTRY = 50;
+export const CONSUMERS_PER_ENTRY = 50;
 /** Rows that one transaction writes: too few to delay other writers. */
 const BATCH_SIZE = 100;
 /** Maximum number of noted uses, and of known uses of the last minute. */

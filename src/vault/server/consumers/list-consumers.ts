@@ -3,11 +3,19 @@ import { requireCreator } from "../access/permission.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
+import { jsonList } from "../http/json-list.ts";
 import { timestamp } from "../http/timestamp.ts";
 import { ownCandidates } from "../secrets/find-secret.ts";
+import { pagesOf } from "../store/all-pages.ts";
 import { partyOf } from "../store/credential.ts";
 import type { Consumer, EntryKind } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
+import { CONSUMERS_PER_ENTRY } from "./consumer-uses.ts";
+
+/** Consumers of one piece of a response. */
+const PAGE = 200;
+/** Bytes of one consumer in memory: a name, an address and up to 200 characters. */
+const RECORD_BYTES = 1024;
 
 /** Secrets or files of the caller. */
 export interface OwnEntries {
@@ -31,17 +39,14 @@ async function idOf(
   return file.id;
 }
 
-/**
- * Returns the resources that read some entries of the caller, the newest read first.
- * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `file_not_found`
- */
-export async function listConsumers(
+/** Reads the resources that read some entries of the caller, the newest read first. */
+async function consumersOf(
   { store, clock }: VaultContext,
   caller: Caller,
   { kind, names }: OwnEntries,
-): Promise<ConsumerRecord[]> {
+): Promise<readonly (Consumer & { readonly name: string })[]> {
   const now = clock.now();
-  const found = await store.read(async (transaction) => {
+  return store.read(async (transaction) => {
     const lists: (Consumer & { readonly name: string })[] = [];
     for (const name of new Set(names)) {
       const id = await idOf(transaction, caller, kind, name, now);
@@ -50,11 +55,36 @@ export async function listConsumers(
     }
     return lists.toSorted((one, other) => other.readAt - one.readAt);
   }, partyOf(caller));
-  return found.map(({ name, consumer, version, readAt, account }) => ({
-    name,
-    consumer,
-    version,
-    last_read_at: timestamp(readAt),
-    account,
-  }));
+}
+
+async function* consumerPages(
+  context: VaultContext,
+  caller: Caller,
+  entries: OwnEntries,
+): AsyncGenerator<ConsumerRecord[], void> {
+  for (const page of pagesOf(await consumersOf(context, caller, entries), PAGE))
+    yield page.map(({ name, consumer, version, readAt, account }) => ({
+      name,
+      consumer,
+      version,
+      last_read_at: timestamp(readAt),
+      account,
+    }));
+}
+
+/** Returns the bytes that the list of these entries counts as while it is in memory. */
+export function lengthOfConsumers({ names }: Pick<OwnEntries, "names">): number {
+  return names.length * CONSUMERS_PER_ENTRY * RECORD_BYTES;
+}
+
+/**
+ * Yields the resources that read some entries of the caller as JSON, the newest read first.
+ * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `file_not_found`
+ */
+export function consumersAsJson(
+  context: VaultContext,
+  caller: Caller,
+  entries: OwnEntries,
+): AsyncGenerator<string, void> {
+  return jsonList({}, "consumers", consumerPages(context, caller, entries));
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { givenMetadata } from "../../../protocol/metadata.ts";
 import { operations } from "../../../protocol/operations.ts";
-import { listConsumers } from "../consumers/list-consumers.ts";
+import { consumersAsJson, lengthOfConsumers } from "../consumers/list-consumers.ts";
 import type { VaultContext } from "../context.ts";
 import { authenticatedOperation } from "./operation.ts";
 import { respondWithList } from "../secret-lists/list-response.ts";
@@ -69,14 +69,21 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
     respondWithVersions(context, caller, unshared(body), reply),
   );
 
-  authenticatedOperation(app, context, operations.consumer_list, async ({ body, caller }) => {
-    const { key_name, filename = "" } = body;
-    const entries =
-      key_name === undefined
-        ? ({ kind: "file", names: [filename] } as const)
-        : ({ kind: "secret", names: key_name } as const);
-    return { consumers: await listConsumers(context, caller, entries) };
-  });
+  authenticatedOperation(
+    app,
+    context,
+    operations.consumer_list,
+    async ({ body, caller, reply }) => {
+      const { key_name, filename = "" } = body;
+      const entries =
+        key_name === undefined
+          ? ({ kind: "file", names: [filename] } as const)
+          : ({ kind: "secret", names: key_name } as const);
+      await context.openLists.enterStream(caller.email, reply, lengthOfConsumers(entries));
+      const list = consumersAsJson(context, caller, entries);
+      return sendJson(context, reply, chargedByLength(context, caller, list));
+    },
+  );
 
   authenticatedOperation(app, context, operations.version_expose, ({ body, ...to }) =>
     exposeInTurn(context, to, unshared(body), body.key_version),
