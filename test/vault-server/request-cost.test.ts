@@ -156,6 +156,24 @@ test("a share beyond the quota of a secret ends before the work for each recipie
   expect(statements.counts().statements).toBeLessThan(50);
 });
 
+test("members beyond the quota of a team end the request before the work for each of them", async () => {
+  using statements = countedStatements();
+  await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
+  const ann = await vault.client("ann@example.com");
+  const create = (members: string[]) => ann.call("team_create", { group_id: "t", members });
+  const add = (members: string[], more: object = {}) =>
+    ann.call("team_add_members", { group_id: "t", members, ...more });
+  await statements.swept();
+  expect((await create(recipients(1_000))).outcome()).toBe("403 quota_exceeded");
+  expect((await create(recipients(999))).outcome()).toBe("200");
+  const before = statements.counts().statements;
+  for (const more of [{}, { invite: false }])
+    expect((await add(recipientsIn("a"), more)).outcome()).toBe("403 quota_exceeded");
+  expect(statements.counts().statements - before).toBeLessThan(30);
+  // Members that the team has count no more, and an address counts once.
+  expect((await add([...recipients(999), ...recipients(999)])).outcome()).toBe("200");
+});
+
 test("reading a received value takes three statements: for the token, the share and the value", async () => {
   using statements = countedStatements();
   await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });

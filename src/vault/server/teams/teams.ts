@@ -50,16 +50,12 @@ async function changeableTeam(
   return team;
 }
 
-/** Returns a team after members were added. @throws ServiceError `quota_exceeded` */
-async function enlargedTeam(
-  { limits: { quotas } }: VaultContext,
-  transaction: Transaction,
-  caller: Caller,
-  groupId: string,
-): Promise<TeamRecord> {
-  const team = await memberTeam(transaction, caller, groupId);
-  if (team.members.length > quotas.members) throw errors.quotaExceeded("members", quotas.members);
-  return teamRecord(team);
+/**
+ * Requires that a team may have so many members, before the work for each of them. @throws
+ * ServiceError `quota_exceeded`
+ */
+function requireFreeMembers({ limits: { quotas } }: VaultContext, members: number): void {
+  if (members > quotas.members) throw errors.quotaExceeded("members", quotas.members);
 }
 
 /** Members of a new team, or new members of an existing one. */
@@ -93,23 +89,25 @@ export async function createTeam(
   asked: AskedAddresses,
 ): Promise<TeamRecord> {
   requireUnlimited(caller.scope);
+  const all = [...new Set([caller.email, ...members])];
+  requireFreeMembers(context, all.length);
   const { teams: most } = context.limits.quotas;
   return writeAs(context, caller, async (transaction) => {
     const team = {
       groupId,
       id: randomUUID(),
       creator: caller.email,
-      members: [caller.email, ...members],
+      members: all,
     };
     const created = await transaction.teams.insert(team);
     if (!created) throw errors.teamExists();
     if (!invite) {
-      const users = { named: members, users: members };
+      const users = { named: members, users: all };
       await requireActiveMembers(context, transaction, caller, users, asked);
     }
     if ((await transaction.teams.countOf(caller.email)) > most)
       throw errors.quotaExceeded("teams", most);
-    return enlargedTeam(context, transaction, caller, groupId);
+    return teamRecord(await memberTeam(transaction, caller, groupId));
   });
 }
 
@@ -126,17 +124,18 @@ export async function addMembers(
   return writeAs(context, caller, async (transaction) => {
     const team = await changeableTeam(transaction, caller, groupId);
     const { members } = team;
-    const added = [...new Set(emails)].filter((email) => !members.includes(email));
+    const known = new Set(members);
+    const named = [...new Set(emails)];
+    const added = named.filter((email) => !known.has(email));
+    if (added.length > 0) requireFreeMembers(context, members.length + added.length);
     if (!invite) {
       const users = { named: emails, users: added };
       await requireActiveMembers(context, transaction, caller, users, asked);
     }
     await withinUnaccepted(context, transaction, added, () =>
-      transaction.teams.addMembers(team, emails),
+      transaction.teams.addMembers(team, named),
     );
-    if (emails.every((email) => members.includes(email)))
-      return teamRecord(await memberTeam(transaction, caller, groupId));
-    return enlargedTeam(context, transaction, caller, groupId);
+    return teamRecord(await memberTeam(transaction, caller, groupId));
   });
 }
 
