@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import {
   addSecret,
@@ -49,6 +50,21 @@ describe("transactions of a store", () => {
       }),
     ).rejects.toThrow(/foreign key/iu);
     expect(await read(({ settings }) => settings.get("x"))).toBeUndefined();
+  });
+
+  test("a failure also rolls back statements that were started together and wait for a turn", async () => {
+    const failure = new Error("on purpose");
+    const failed = write(async ({ settings }) => {
+      await settings.get("late");
+      const from = performance.now();
+      // Longer than a slice of long work.
+      while (performance.now() - from < 20);
+      await Promise.all([settings.set("late", "1"), Promise.reject(failure)]);
+    });
+    await expect(failed).rejects.toBe(failure);
+    // Until then a statement outside of the transaction would have run.
+    await delay(100);
+    expect(await read(({ settings }) => settings.get("late"))).toBeUndefined();
   });
 
   test("a read of one statement sees what was committed and rejects with its error", async () => {

@@ -40,6 +40,8 @@ export class SqliteConnection implements SqlConnection {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, Prepared>();
   #slices: Slices | undefined;
+  /** Resolves in the turn of the last statement that waits for one. */
+  #waiting: Promise<void> | undefined;
   /** `Store.migration` */
   readonly migration: Migration | undefined;
 
@@ -128,19 +130,50 @@ export class SqliteConnection implements SqlConnection {
     if (this.#database.isTransaction) this.exec("ROLLBACK");
   }
 
+  /**
+   * Returns what a statement waits for: those that were called before it, each of which may take
+   * long. Without it, the statement runs immediately; otherwise it calls `#started` right before.
+   */
+  #turn(): Promise<void> | undefined {
+    const before = this.#waiting;
+    this.#waiting = before ? before.then(() => this.#slices?.pause()) : this.#slices?.pause();
+    return this.#waiting;
+  }
+
+  #started(turn: Promise<void>): void {
+    if (this.#waiting === turn) this.#waiting = undefined;
+  }
+
+  /** Resolves when all statements that were called have run. */
+  async settled(): Promise<void> {
+    while (this.#waiting) await this.#waiting;
+  }
+
   async get(sql: string, ...values: SqlValue[]): Promise<Row | undefined> {
-    await this.#slices?.pause();
+    const turn = this.#turn();
+    if (turn) {
+      await turn;
+      this.#started(turn);
+    }
     return this.#first(sql, ...values);
   }
 
   async all(sql: string, ...values: SqlValue[]): Promise<Row[]> {
-    await this.#slices?.pause();
+    const turn = this.#turn();
+    if (turn) {
+      await turn;
+      this.#started(turn);
+    }
     const { statement, positions } = this.#prepare(sql);
     return statement.all(...values).map((row) => new Row(positions, valuesOf(row)));
   }
 
   async run(sql: string, ...values: SqlValue[]): Promise<number> {
-    await this.#slices?.pause();
+    const turn = this.#turn();
+    if (turn) {
+      await turn;
+      this.#started(turn);
+    }
     return Number(this.#prepare(sql).statement.run(...values).changes);
   }
 

@@ -73,6 +73,8 @@ export class TransactionTurns {
         committed(this.#changed);
         return result;
       } catch (error) {
+        // Statements that were started together with the one that failed are part of it.
+        await connection.settled();
         connection.rollback();
         throw error;
       }
