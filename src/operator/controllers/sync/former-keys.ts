@@ -1,10 +1,9 @@
-import { namedOwners } from "../../api/received-secrets.ts";
 import { missingKeys } from "../../sync/decide.ts";
 import { isOwn } from "../../sync/gone-claims.ts";
 import type { Resolution } from "../../sync/resolution.ts";
-import { reportedOwners } from "../../sync/stored-status.ts";
 import { isDerived, type SyncItem, type SyncResource } from "../../sync/sync-resource.ts";
-import { type Claims, idsOfEntries, type SyncedKey } from "../../sync/target.ts";
+import type { Claims, SyncedKey } from "../../sync/target.ts";
+import { isOfItem } from "./bytes-of-item.ts";
 import type { Observed } from "./stages.ts";
 
 /**
@@ -26,7 +25,7 @@ export function withFormerKeys(
   );
   const keys = new Map<SyncItem, string>();
   for (const { item } of unserved) {
-    const key = keyOf(item, former, sourcesOf(observed, item));
+    const key = keyOf(item, former, isOfItem(observed, item));
     if (key === undefined) continue;
     keys.set(item, key);
     former.delete(key);
@@ -53,25 +52,17 @@ function formerClaims({ items, finds }: SyncResource, claims: Claims): Map<strin
   );
 }
 
-/** Returns the `sourceId`s of the entries that an item may have been served from. */
-function sourcesOf({ before, access }: Observed, { source, owner }: SyncItem): ReadonlySet<string> {
-  const owners = [undefined, ...reportedOwners(before, source), ...namedOwners(access)];
-  return idsOfEntries(access.vault, source, owner === undefined ? owners : [owner]);
-}
-
-/** Returns the key with bytes of these sources that is most likely the one of an item. */
+/** Returns the key with bytes of its source that is most likely the one of an item. */
 function keyOf(
   { form, version }: SyncItem,
   former: Claims,
-  sources: ReadonlySet<string>,
+  isOf: ReturnType<typeof isOfItem>,
 ): string | undefined {
   const rank = (claim: SyncedKey): number => {
     const byVersion = version === "previous" ? -claim.version : claim.version;
     const isSame = claim.version === version;
     return (claim.form === form ? 2e9 : 0) + (isSame ? 1e9 : 0) + byVersion;
   };
-  const [best] = [...former]
-    .filter(([, { source }]) => sources.has(source))
-    .sort(([, a], [, b]) => rank(b) - rank(a));
+  const [best] = [...former].filter(isOf).sort(([, a], [, b]) => rank(b) - rank(a));
   return best?.[0];
 }
