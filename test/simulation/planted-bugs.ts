@@ -166,8 +166,8 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "controllers/sync/sync-reconciler.ts",
-        from: "if (isReplaced) await removeFormerTargets(",
-        to: 'if (isReplaced && resource.kind === "VaultFile") await removeFormerTargets(',
+        from: "const removed = isReplaced ? removeFormerTargets(",
+        to: 'const removed = isReplaced && resource.kind === "VaultFile" ? removeFormerTargets(',
       },
     ],
   },

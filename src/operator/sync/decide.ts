@@ -83,7 +83,7 @@ const settledStates: ReadonlySet<Resolution["state"]> = new Set([
   "withheld",
 ]);
 
-/** Reports whether an item lets a target be created, which then has what is there of it. */
+/** Reports whether an item lets a target be created with what is there of it. */
 export const isComplete = (one: Resolution): boolean =>
   settledStates.has(one.state) || isDropped(one);
 

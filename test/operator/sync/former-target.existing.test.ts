@@ -17,7 +17,7 @@ function create(scene: SimulatedWorld): void {
 
 /**
  * Starts an operator whose resource has these keys in the target `db`, after it had only `a` in the
- * object `next`, which is there still. Then `b` is missing.
+ * object `next`. That is there still.
  */
 async function merged(...keys: readonly string[]): Promise<SimulatedWorld> {
   const scene = await SimulatedWorld.shop("a", "b");
@@ -31,8 +31,8 @@ async function merged(...keys: readonly string[]): Promise<SimulatedWorld> {
   return scene;
 }
 
-// The next target existed, so that it was written without the missing key, and the former one was
-// deleted with it.
+// The next target existed: it was written without the missing key, and the former one was deleted
+// with it.
 describe("a resource names a target that it had before, while a source is missing", () => {
   test("the former target stays until the source is back", async () => {
     await using scene = await merged("a");

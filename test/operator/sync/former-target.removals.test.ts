@@ -86,7 +86,7 @@ test.each([false, true])(
     await using scene = await synced(values, { ...spec, target });
     const metadata = { namespace: SHOP, ...AFTER };
     scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata, data: {} });
-    // The type of the former target is not that of the spec any more.
+    // The spec does not have the type of the former target any more.
     scene.follow({}, { ...spec, target: AFTER });
     await scene.settle();
     expect(valuesOf(scene.target())).toEqual({

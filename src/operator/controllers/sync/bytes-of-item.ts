@@ -20,8 +20,8 @@ export function isOfName({ before, access }: Facts, item: SyncItem, synced: Sync
 }
 
 /**
- * Returns whether a claim is of the source of an item, under its key or another one. Of which source
- * bytes of another vault are is not known.
+ * Returns whether a claim is of the source of an item, under its key or another one. Of which
+ * source bytes of another vault are is not known.
  */
 export function isOfItem(
   { access, before }: Facts,

@@ -22,8 +22,8 @@ export function decideFor(observed: Observed): Omit<Planned, "current"> {
 }
 
 /**
- * Returns the report of a reconcile that does not read the target, although it may have been edited:
- * what it found of the list counts, and of the target what was reported last.
+ * Returns the report of a reconcile that does not read the target, although it may have been
+ * edited: what it found of the list counts, and of the target what was reported last.
  */
 export function reportUnread(seen: Observed): Report {
   const { report, resolutions } = decideFor({ ...seen, state: withReported(seen) });

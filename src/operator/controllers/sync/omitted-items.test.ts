@@ -76,7 +76,8 @@ describe("items that the status omits", () => {
   });
 });
 
-// The last item of a spec was omitted: its bytes stayed after the deadline as those of a missing one.
+// The status omitted the last item of the spec with its deadline: the bytes stayed as if a user had
+// deleted the secret.
 test("an item whose deadline passes while no operator runs is not among them", async () => {
   const data = names.map((name) => ({ secretKey: name, remoteRef: { key: name } }));
   await using scene = await SimulatedWorld.shop();

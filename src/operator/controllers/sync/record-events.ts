@@ -19,8 +19,7 @@ function versions(report: Report): string {
 
 /**
  * Returns what happened to the target, compared with the one that was in sync last; `undefined` if
- * nothing did. A namespace begins with a status of all namespaces, which says nothing of its own
- * target.
+ * nothing did. A namespace begins with a status of all namespaces: that says nothing of its target.
  */
 function effectOf(
   { effect }: Report,

@@ -118,8 +118,8 @@ export async function removeFormerTargets(options: Targets, planned: Planned): P
 }
 
 /**
- * Reports whether a former target has bytes of a source that is missing, and the target, which was
- * there before the change of its name, has none of them, or older ones.
+ * Reports whether a former target has bytes of a source that is missing, and the target has none of
+ * them, or older ones: it was there before the change of its name.
  */
 function hasMore(planned: Planned, { former, metadata }: FormerTarget): boolean {
   const { resolutions, state } = planned;
@@ -165,7 +165,7 @@ export async function removeGoneFromFormers(options: Targets, planned: Planned):
 
 /**
  * Removes these keys from one former target. If its keys are made of several sources, it is removed
- * as a whole, and so it is if its type, which no watch shows, requires a key that is gone.
+ * as a whole, and so it is if its type requires a key that is gone: no watch shows the type.
  */
 async function removeGoneFrom(
   options: Targets,
