@@ -2,7 +2,6 @@ import { once } from "node:events";
 import type { Command } from "commander";
 import type { Problem } from "../manifests/manifest.ts";
 import { HAS_PROBLEMS } from "../options.ts";
-import { ImmediateEnd } from "./immediate-end.ts";
 import type { LocalFlags } from "./local-plan.ts";
 import type { LocalTarget } from "./local-targets.ts";
 import { PublishedDirectory } from "./published-directory.ts";
@@ -12,6 +11,37 @@ import { printProblems } from "./report.ts";
 import { directoryProblems, removeUnfinished, writePrivateFile } from "./target-files.ts";
 import { variablesOf } from "./variables.ts";
 import { watchRender } from "./watch-render.ts";
+import { codeOfSignal } from "./command-process.ts";
+
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
+/**
+ * Ends this process immediately at a signal, whatever it waits for, and also as the first process
+ * of a container. Nothing unfinished stays.
+ */
+class ImmediateEnd implements Disposable {
+  readonly #isEndless: boolean;
+  readonly #cleanups: (() => void)[] = [];
+  readonly #onSignal = (signal: NodeJS.Signals): void => {
+    for (const clean of this.#cleanups) clean();
+    process.exit(this.#isEndless && signal === "SIGTERM" ? 0 : codeOfSignal(signal));
+  };
+
+  /** @param isEndless the process has no other end: SIGTERM is no failure */
+  constructor(isEndless: boolean) {
+    this.#isEndless = isEndless;
+    for (const signal of SIGNALS) process.on(signal, this.#onSignal);
+  }
+
+  /** Calls `clean` before the end. It must not wait. */
+  add(clean: () => void): void {
+    this.#cleanups.push(clean);
+  }
+
+  [Symbol.dispose](): void {
+    for (const signal of SIGNALS) process.off(signal, this.#onSignal);
+  }
+}
 
 /** Flags of `vaultsync render`: one form of output, or files and variables. */
 export interface RenderFlags extends LocalFlags {

@@ -1,4 +1,6 @@
-import type { PrefixAutomaton } from "./prefix-automaton.ts";
+import { Transform } from "node:stream";
+import { type PrefixAutomaton, prefixAutomaton } from "./prefix-automaton.ts";
+import { type MaskedValue, maskedForms } from "./masked-forms.ts";
 
 const MASK = Buffer.from("***");
 
@@ -96,4 +98,16 @@ export class Masker {
     const [only] = output;
     return output.length === 1 && only !== undefined ? only : Buffer.concat(output);
   }
+}
+
+/** Returns a function that opens streams which mask these values. */
+export function maskStreams(values: Iterable<MaskedValue>): () => Transform {
+  const automaton = prefixAutomaton(maskedForms(values));
+  return () => {
+    const masker = new Masker(automaton);
+    return new Transform({
+      transform: (chunk: Buffer, _, done) => done(null, masker.push(chunk)),
+      flush: (done) => done(null, masker.end()),
+    });
+  };
 }
