@@ -4,12 +4,15 @@ import { Deadline } from "../lib/deadline.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { jitter, type Random } from "../../lib/random.ts";
 import type { KubeApi, WriteFence } from "../kube/client/kube-api.ts";
-import { acquireLease } from "../kube/leader-election/acquire-lease.ts";
+import {
+  acquireLease,
+  reportLeaseFailure,
+  findLease,
+  takeLease,
+} from "../kube/leader-election/acquire-lease.ts";
 import { LEASE_TIMING, type LeaseOptions } from "../kube/leader-election/lease-options.ts";
 import { LEASE_LABEL, type LeaseRecord } from "../kube/leader-election/lease-record.ts";
 import type { Leadership } from "../kube/leader-election/leadership.ts";
-import { reportLeaseFailure } from "../kube/leader-election/report-lease-failure.ts";
-import { findLease, takeLease } from "../kube/leader-election/take-lease.ts";
 import type { RequestProblems } from "../kube/request-problems.ts";
 import { LEASES } from "../kube/resource.ts";
 import { ShardBoard, SHARDS_LABEL } from "./shard-board.ts";

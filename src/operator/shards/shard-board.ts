@@ -1,11 +1,11 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { KubeObject } from "../kube/resource.ts";
-import { LeaseObserver } from "../kube/leader-election/lease-observer.ts";
 import {
   LEASE_LABEL,
   type LeaseRecord,
   readAgain,
   readLease,
+  LeaseObserver,
 } from "../kube/leader-election/lease-record.ts";
 
 /**

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { isKubeError } from "../kube-error.ts";
-import { readJsonLines } from "./json-lines.ts";
+import { readJsonLines } from "./request-sender.ts";
 
 const CANARY = "canary-aa03d7f15c2e6b98";
 
