@@ -1,8 +1,7 @@
 import { CommentTag, IfTag, Liquid, RawTag, type Template, UnlessTag } from "liquidjs";
 import type { Budget } from "./budget.ts";
+import { certificateFunctions } from "./functions/certificates.ts";
 import { credentialFunctions } from "./functions/credentials.ts";
-import { keystoreFunctions } from "./functions/keystores.ts";
-import { pemFunctions } from "./functions/pem.ts";
 import type { TemplateFunction, Tools } from "./functions/template-function.ts";
 import { textFunctions } from "./functions/text.ts";
 import { ForTag } from "./for-tag.ts";
@@ -19,8 +18,7 @@ const functions: ReadonlyMap<string, TemplateFunction> = new Map(
   Object.entries({
     ...textFunctions,
     ...credentialFunctions,
-    ...pemFunctions,
-    ...keystoreFunctions,
+    ...certificateFunctions,
   }),
 );
 

@@ -1,3 +1,31 @@
+/** Object identifiers of PKCS#12 (RFC 7292) and its encryption (RFC 8018). */
+export const OID = {
+  data: "1.2.840.113549.1.7.1",
+  encryptedData: "1.2.840.113549.1.7.6",
+  keyBag: "1.2.840.113549.1.12.10.1.1",
+  shroudedKeyBag: "1.2.840.113549.1.12.10.1.2",
+  certBag: "1.2.840.113549.1.12.10.1.3",
+  x509: "1.2.840.113549.1.9.22.1",
+  friendlyName: "1.2.840.113549.1.9.20",
+  localKeyId: "1.2.840.113549.1.9.21",
+  javaTrusted: "2.16.840.1.113894.746875.1.1",
+  anyKeyUsage: "2.5.29.37.0",
+  pbes2: "1.2.840.113549.1.5.13",
+  pbkdf2: "1.2.840.113549.1.5.12",
+  hmacSha1: "1.2.840.113549.2.7",
+  hmacSha256: "1.2.840.113549.2.9",
+  hmacSha384: "1.2.840.113549.2.10",
+  hmacSha512: "1.2.840.113549.2.11",
+  aes128: "2.16.840.1.101.3.4.1.2",
+  aes192: "2.16.840.1.101.3.4.1.22",
+  aes256: "2.16.840.1.101.3.4.1.42",
+  pbeSha1TripleDes: "1.2.840.113549.1.12.1.3",
+  sha1: "1.3.14.3.2.26",
+  sha256: "2.16.840.1.101.3.4.2.1",
+  sha384: "2.16.840.1.101.3.4.2.2",
+  sha512: "2.16.840.1.101.3.4.2.3",
+} as const;
+
 /** Writes ASN.1 in DER: one value from its tag and its content. */
 export function der(tag: number, ...content: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(content);

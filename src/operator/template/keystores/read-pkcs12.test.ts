@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chainPem } from "../../../../test/lab/template/keystores.ts";
 import { rendered, renderedBytes } from "../../../../test/lab/template/render.ts";
 import { Budget, MAX_UNITS } from "../budget.ts";
-import { der, integer, NULL, octets, oid, sequence, tagged } from "./der.ts";
-import { OID } from "./oids.ts";
+import { der, integer, NULL, octets, oid, sequence, tagged, OID } from "./der.ts";
 import { certificatesIn } from "./pem.ts";
 import { readPkcs12 } from "./read-pkcs12.ts";
 

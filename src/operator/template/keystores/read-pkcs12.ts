@@ -1,6 +1,6 @@
 import { createDecipheriv, createHmac, pbkdf2Sync, timingSafeEqual } from "node:crypto";
-import { TemplateFault } from "../template-fault.ts";
 import { Sequence } from "asn1js";
+import { TemplateFault } from "../template-fault.ts";
 import {
   child,
   childrenOf,
@@ -11,8 +11,8 @@ import {
   oidOf,
   parseBer,
 } from "./asn1.ts";
-import { OID } from "./oids.ts";
 import { hashSize, type KdfHash, pkcs12Kdf, PURPOSE } from "./pkcs12-kdf.ts";
+import { OID } from "./der.ts";
 
 const HASHES = new Map<string, KdfHash>([
   [OID.sha1, "sha1"],

@@ -6,8 +6,7 @@ import {
   pbkdf2Sync,
   type X509Certificate,
 } from "node:crypto";
-import { der, integer, NULL, octets, oid, sequence, set, tagged } from "./der.ts";
-import { OID } from "./oids.ts";
+import { der, integer, NULL, octets, oid, sequence, set, tagged, OID } from "./der.ts";
 import { pkcs12Kdf, PURPOSE } from "./pkcs12-kdf.ts";
 
 /** Iterations of each derivation, as keytool of Java 17 and later uses. */

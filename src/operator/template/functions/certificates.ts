@@ -1,6 +1,12 @@
 import { type KeyObject, X509Certificate } from "node:crypto";
-import { certificatePem, certificatesIn, keyPair, privateKeyPem } from "../keystores/pem.ts";
-import { parsePrivateKey } from "../keystores/private-key.ts";
+import {
+  certificatePem,
+  certificatesIn,
+  keyPair,
+  privateKeyIn,
+  privateKeyPem,
+  parsePrivateKey,
+} from "../keystores/pem.ts";
 import { type Pkcs12, readPkcs12 } from "../keystores/read-pkcs12.ts";
 import { writeJks } from "../keystores/write-jks.ts";
 import { type Entries, writePkcs12 } from "../keystores/write-pkcs12.ts";
@@ -14,6 +20,18 @@ const PARSE_UNITS = 8 * 1024;
 const WRITE_UNITS = 512 * 1024;
 /** Letters, digits, '-', '_' and '.', because each format encodes other names in another way. */
 const NAME = /^[A-Za-z0-9][-\w.]{0,63}$/;
+
+const partOfChain = (from: number, to: number): TemplateFunction => ({
+  arguments: [0, 0],
+  run({ text }, _, { spend }) {
+    const chain = certificatesIn(text);
+    spend(chain.length * PARSE_UNITS);
+    return chain
+      .slice(from, to)
+      .map(({ raw }) => certificatePem(raw))
+      .join("");
+  },
+});
 
 type Writer = (
   entries: Entries,
@@ -129,8 +147,18 @@ const reader = (run: (keystore: Pkcs12) => string): TemplateFunction => ({
   run: (keystore, [password], tools) => run(open(keystore, password, tools)),
 });
 
-/** Functions between PEM and keystores. */
-export const keystoreFunctions: Readonly<Record<string, TemplateFunction>> = {
+/** Functions that return parts of PEM text, and functions between PEM and keystores. */
+export const certificateFunctions: Readonly<Record<string, TemplateFunction>> = {
+  pem_certificates: partOfChain(0, Infinity),
+  pem_leaf: partOfChain(0, 1),
+  pem_chain: partOfChain(1, Infinity),
+  pem_key: {
+    arguments: [0, 0],
+    run({ text }, _, { spend }) {
+      spend(PARSE_UNITS);
+      return privateKeyPem(privateKeyIn(text).export({ type: "pkcs8", format: "der" }));
+    },
+  },
   pkcs12: keyStore(writePkcs12),
   pkcs12_truststore: trustStore(writePkcs12),
   pkcs12_key: reader((keystore) =>

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { der, integer, octets, oid, sequence } from "./der.ts";
-import { parsePrivateKey } from "./private-key.ts";
+import { parsePrivateKey } from "./pem.ts";
 
 /** A number of this many bytes that is no power of two. */
 const large = (size: number): Buffer => der(0x02, Buffer.alloc(size, 0x7b));
