@@ -8,7 +8,7 @@ import {
 import { yieldToEventLoop } from "../../../lib/clock.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 import { Slots } from "../../../lib/slots.ts";
-import { runThread } from "../../lib/run-thread.ts";
+import { runThread } from "../../lib/aside.ts";
 import { ListTooLongError, UnexpectedResponse } from "../vault-error.ts";
 import type { TrackedList } from "./list-snapshot.ts";
 import { type EntryOf, type ListKind, type ListSource, readList } from "./read-list.ts";
