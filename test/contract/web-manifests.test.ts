@@ -15,7 +15,7 @@ import {
   vaultSecretManifest,
   type SyncedSecret,
 } from "../../src/vault/web/pages/kubernetes/manifest.ts";
-import { jsonProperties } from "../../src/vault/web/text/json-properties.ts";
+import { jsonProperties } from "../../src/vault/web/text/value-entries.ts";
 
 const placement = { name: "shop-db", namespace: "shop", connection: "vault" };
 const owner = "ann@example.com";

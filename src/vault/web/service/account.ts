@@ -1,8 +1,8 @@
 import { sessionOperationPath } from "../../../protocol/operation-paths.ts";
 import type { EmailDelivery, SignUpMode } from "../../../protocol/schemas/session.ts";
 import { isAbsent, isEmailDelivery, isSession, isSignUpMode, type Session } from "./responses.ts";
-import { post, readJson } from "./post.ts";
 import { isBoolean, isNumber, isString, listOf, oneOf, shape, type Guard } from "./shape.ts";
+import { post, readJson } from "./send.ts";
 
 const isNull: Guard<null> = (value) => value === null;
 /** The session of the browser's cookie, and how the vault is set up. */

@@ -1,5 +1,7 @@
-import { errorFromBody, timedOut, unreachable } from "./request-error.ts";
+import { errorFromBody, timedOut, unreachable, RequestError } from "./request-error.ts";
 import { startDeadline } from "./response-deadline.ts";
+import { CSRF_HEADER } from "../../../protocol/headers.ts";
+import type { Guard } from "./shape.ts";
 
 /** A file that is sent or received: its progress, and a signal that stops it. */
 export interface Transfer {
@@ -72,4 +74,37 @@ export async function send(path: string, sent: Sent): Promise<Response> {
   if (response.ok || response.status === 304) return response;
   const { status, headers } = response;
   throw errorFromBody(status, await response.text(), headers.get("retry-after"));
+}
+
+interface PostOptions {
+  readonly csrfToken?: string;
+  /** The response has status 304 and no body when the content still has this tag. */
+  readonly knownTag?: string | undefined;
+  readonly download?: Transfer | undefined;
+}
+
+/** Posts JSON, as `send` does. @throws RequestError */
+export async function post(
+  path: string,
+  body: object,
+  { csrfToken, knownTag, download }: PostOptions = {},
+): Promise<Response> {
+  const headers = {
+    "content-type": "application/json",
+    ...(csrfToken !== undefined && { [CSRF_HEADER]: csrfToken }),
+    ...(knownTag !== undefined && { "if-none-match": knownTag }),
+  };
+  return send(path, { headers, body: JSON.stringify(body), download });
+}
+
+/**
+ * Parses the body of a response. @throws RequestError `invalid_response` when it has another shape
+ */
+export async function readJson<T>(response: Response, guard: Guard<T>): Promise<T> {
+  const body: unknown = await response.json().catch(() => undefined);
+  if (guard(body)) return body;
+  throw new RequestError(
+    "invalid_response",
+    "The vault's response cannot be read. Reload the page: the server may have been updated.",
+  );
 }

@@ -3,8 +3,7 @@ import { operationPath, sessionOperationPath } from "../../../protocol/operation
 import { currentSession } from "./account.ts";
 import type { Session } from "./responses.ts";
 import { toRequestError, RequestError } from "./request-error.ts";
-import { post, readJson } from "./post.ts";
-import type { Transfer } from "./send.ts";
+import { type Transfer, post, readJson } from "./send.ts";
 import type { Guard } from "./shape.ts";
 
 /**

@@ -1,6 +1,5 @@
 import type { ErrorCode } from "../../../protocol/error-codes.ts";
-import { formats } from "./formats.ts";
-import { sizeText } from "./size-text.ts";
+import { formats, sizeText } from "./formats.ts";
 
 /** A field that the vault rejected, in its own words. */
 interface RejectedField {

@@ -1,12 +1,11 @@
 import type { VNode } from "preact";
-import { useCallback } from "preact/hooks";
+import { useCallback, useState } from "preact/hooks";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useLoaded } from "../../parts/loaded-view.tsx";
 import { listCredentials, changePassword } from "../../service/account-settings.ts";
 import { useSendsEmail } from "../../parts/email-delivery.ts";
 import { useClient } from "../../session/client-context.ts";
 import { BlockedSendersSection } from "./blocked-senders-section.tsx";
-import { ColorsSection } from "./colors-section.tsx";
 import { CredentialsSection } from "./credentials-section.tsx";
 import { Form, formText } from "../../parts/form.tsx";
 import {
@@ -17,6 +16,42 @@ import {
 } from "../../parts/password-field.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
+import { colorScheme, colorSchemes, type ColorScheme } from "../../parts/color-scheme.ts";
+
+const labels: Readonly<Record<ColorScheme, string>> = {
+  system: "System",
+  light: "Light",
+  dark: "Dark",
+};
+
+/** Chooses the colors of the pages. */
+function ColorsSection(): VNode {
+  const [chosen, setChosen] = useState(colorScheme.get);
+  const choose = (scheme: ColorScheme): void => {
+    colorScheme.set(scheme);
+    setChosen(scheme);
+  };
+  return (
+    <section class="card" aria-labelledby="colors-title">
+      <h2 id="colors-title">Colors</h2>
+      <p class="quiet">For all accounts in this browser.</p>
+      <fieldset class="segments">
+        <legend class="visually-hidden">Colors</legend>
+        {colorSchemes.map((scheme) => (
+          <label key={scheme}>
+            <input
+              type="radio"
+              name="colors"
+              checked={scheme === chosen}
+              onChange={() => choose(scheme)}
+            />
+            <span>{labels[scheme]}</span>
+          </label>
+        ))}
+      </fieldset>
+    </section>
+  );
+}
 
 /** Changes the password and so ends all other sessions and tokens. */
 function PasswordSection({ onChanged }: { readonly onChanged: () => Promise<void> }): VNode {

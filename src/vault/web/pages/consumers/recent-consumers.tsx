@@ -4,8 +4,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { browserClock } from "../../service/browser-clock.ts";
 import type { OwnEntries } from "../../service/consumers.ts";
 import { millisecondsOf } from "../../text/timestamp-text.ts";
-import { ConsumerList } from "./consumer-list.tsx";
-import { useConsumers } from "./use-consumers.ts";
+import { ConsumerList, useConsumers } from "./consumer-list.tsx";
 
 const DAY_MS = 86_400_000;
 

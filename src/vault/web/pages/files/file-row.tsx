@@ -1,11 +1,9 @@
 import type { VNode } from "preact";
+import { useRef, useState } from "preact/hooks";
 import type { FileRecord } from "../../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Timestamp } from "../../parts/value-text.tsx";
-import { sizeText } from "../../text/size-text.ts";
-import { FileUsedBy } from "../consumers/used-by.tsx";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
-import { useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import type { Deletion } from "./delete-file-dialog.tsx";
 import { useToast } from "../../parts/toasts.tsx";
@@ -14,6 +12,8 @@ import { useAction } from "../../parts/use-action.ts";
 import { savedText, saveBlob } from "../../parts/save-blob.ts";
 import { downloadFile } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
+import { FileUsedBy } from "../consumers/consumer-list.tsx";
+import { sizeText } from "../../text/formats.ts";
 
 interface DownloadButtonProps {
   readonly filename: string;

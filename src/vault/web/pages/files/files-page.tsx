@@ -1,11 +1,10 @@
 import type { VNode } from "preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState, useRef } from "preact/hooks";
 import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useReturn } from "../../parts/use-return.ts";
 import { listFiles } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
-import { DropZone } from "./drop-zone.tsx";
 import { TrashLink } from "../deletion/trash-link.tsx";
 import {
   parseFileView,
@@ -26,6 +25,44 @@ import { useListScroll } from "../../parts/scroll-position.ts";
 import { writeQuery } from "../../routing/use-route.ts";
 import { DeleteFileDialog, type Deletion } from "./delete-file-dialog.tsx";
 import { FileRow } from "./file-row.tsx";
+import { MAX_FILE_BYTES } from "../../../../protocol/limits.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { useFileDrop } from "../../parts/use-file-drop.ts";
+import { sizeText } from "../../text/formats.ts";
+
+/** Accepts files by drag and drop, or by a button. */
+function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }): VNode {
+  const input = useRef<HTMLInputElement>(null);
+  const drop = useFileDrop(onFiles);
+  const onPicked = (): void => {
+    onFiles([...(input.current?.files ?? [])]);
+    // Reset: the same file can then be chosen again.
+    if (input.current) input.current.value = "";
+  };
+  return (
+    <div class="drop-zone" {...drop}>
+      <Icon name="upload" />
+      <p>
+        Drop files here, or{" "}
+        <button class="link-button" type="button" onClick={() => input.current?.click()}>
+          choose files
+        </button>
+      </p>
+      <p class="hint">
+        At most {sizeText(MAX_FILE_BYTES)} a file. Uploading a file with an existing name adds a
+        version.
+      </p>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files to upload"
+        onChange={onPicked}
+      />
+    </div>
+  );
+}
 
 const PAGE_SIZE = 50;
 

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect } from "preact/hooks";
-import { sizeText } from "../../text/size-text.ts";
 import { isEnded, type Upload, type UploadState, useUploads } from "./use-upload-queue.ts";
+import { sizeText } from "../../text/formats.ts";
 
 function stateText(state: UploadState): string {
   switch (state.kind) {

@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useRef, useState, useContext } from "preact/hooks";
+import { createContext } from "preact";
 import { MAX_FILE_BYTES } from "../../../../protocol/limits.ts";
 import { toRequestError } from "../../service/request-error.ts";
 import { uploadFile } from "../../service/files.ts";
 import type { VaultClient } from "../../service/vault-client.ts";
-import { sizeText } from "../../text/size-text.ts";
-import { createContext } from "preact";
+import { sizeText } from "../../text/formats.ts";
 
 export type UploadState =
   | { readonly kind: "waiting" }

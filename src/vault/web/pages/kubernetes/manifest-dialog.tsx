@@ -10,7 +10,6 @@ import { hrefOf } from "../../routing/route.ts";
 import { RequestError } from "../../service/request-error.ts";
 import { exposeVersion } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-import { jsonProperties } from "../../text/json-properties.ts";
 import {
   isObjectName,
   MAX_ENTRIES,
@@ -20,6 +19,7 @@ import {
   type FileTarget,
   type Placement,
 } from "./manifest.ts";
+import { jsonProperties } from "../../text/value-entries.ts";
 
 /** Secrets or a file to sync. */
 type Subject =

@@ -7,8 +7,7 @@ import { FailureNote } from "../../parts/notes.tsx";
 import { exposeVersion } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { Difference } from "./difference.tsx";
-import { RevealButton } from "./reveal-button.tsx";
-import { useRevealed } from "./use-revealed.ts";
+import { useRevealed, RevealButton } from "./revealed.tsx";
 
 interface ComparisonProps {
   readonly before: SecretRecord;

@@ -10,7 +10,6 @@ import { useFinish } from "../../parts/use-finish.ts";
 import { useStop } from "../../parts/use-stop.ts";
 import { navigate } from "../../routing/use-route.ts";
 import { RequestError } from "../../service/request-error.ts";
-import { ImportPreview } from "./import-preview.tsx";
 import { DescriptionField, EnvironmentField, ExpiryField } from "./metadata-fields.tsx";
 import { defaultMetadata, readMetadata } from "./read-metadata.ts";
 import { placeIn } from "./list-view.ts";
@@ -18,6 +17,89 @@ import { useSecrets } from "./secrets-context.ts";
 import { useImport, type Planned } from "./use-import.ts";
 import { readFile } from "./value-field.tsx";
 import { secretCount } from "../../text/secret-count.ts";
+import { NameText } from "../../parts/value-text.tsx";
+
+interface PreviewProps {
+  readonly planned: readonly Planned[];
+  readonly unreadable: readonly number[];
+  readonly repeated: readonly string[];
+  /** Names of the secrets to update. */
+  readonly chosen: ReadonlySet<string>;
+  readonly onChoose: (names: readonly string[], chosen: boolean) => void;
+}
+
+type EntryProps = Pick<PreviewProps, "chosen" | "onChoose"> & { readonly entry: Planned };
+
+/** Says what becomes of an entry. */
+function Outcome({ entry: { name, value, plan }, chosen, onChoose }: EntryProps): VNode {
+  switch (plan.kind) {
+    case "new": {
+      const { length } = Array.from(value);
+      return (
+        <span class="quiet">
+          New, {length} {length === 1 ? "character" : "characters"}
+        </span>
+      );
+    }
+    case "skipped":
+      return <span class="badge warn">Skipped: {plan.reason}</span>;
+    case "existing":
+      return <span class="badge warn">In use, version {plan.secret.key_version}</span>;
+    case "equal":
+      return <span class="quiet">Equal to version {plan.version}</span>;
+    case "done":
+      return <span class="badge own">Stored</span>;
+    case "changed":
+      return (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={chosen.has(name)}
+            onChange={(event) => onChoose([name], event.currentTarget.checked)}
+          />
+          Update: differs from version {plan.version}
+        </label>
+      );
+  }
+}
+
+/** Lists what becomes of each variable, without the values. */
+function ImportPreview(props: PreviewProps): VNode {
+  const { planned, unreadable, repeated, chosen, onChoose } = props;
+  const changed = planned.filter(({ plan }) => plan.kind === "changed").map(({ name }) => name);
+  return (
+    <div class="preview">
+      {planned.length > 0 && (
+        <ul aria-label="Secrets to store" tabIndex={0}>
+          {planned.map((entry) => (
+            <li key={entry.name}>
+              <NameText name={entry.name} />
+              <Outcome entry={entry} chosen={chosen} onChoose={onChoose} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {changed.length > 1 && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={changed.every((name) => chosen.has(name))}
+            onChange={(event) => onChoose(changed, event.currentTarget.checked)}
+          />
+          Update all {changed.length} that differ
+        </label>
+      )}
+      {unreadable.length > 0 && (
+        <p class="reason">Not understood and skipped: line {unreadable.join(", ")}.</p>
+      )}
+      {repeated.length > 0 && (
+        <p class="reason break">
+          Several values, of which the last one counts: {repeated.join(", ")}.
+        </p>
+      )}
+    </div>
+  );
+}
 
 /** Says what is done to the secrets: `Create 2 and update 1 secret`. */
 function summary(verbs: readonly [string, string], created: number, updated: number): string {

@@ -6,9 +6,9 @@ import { ChoiceField } from "../../parts/field.tsx";
 import { formText } from "../../parts/form.tsx";
 import { permissionWords } from "../../parts/value-text.tsx";
 import type { RequestError } from "../../service/request-error.ts";
-import { acceptedTeams, acceptTeam } from "./accepted-teams.ts";
 import { useClient } from "../../session/client-context.ts";
 import type { Recipients } from "../../service/secrets.ts";
+import { acceptedTeams, acceptTeam } from "./kept-digests.ts";
 
 const permissions: readonly Permission[] = ["R", "W", "RW"];
 

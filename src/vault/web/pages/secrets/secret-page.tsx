@@ -1,28 +1,85 @@
 import type { VNode } from "preact";
+import { useCallback, useLayoutEffect, useRef } from "preact/hooks";
 import type { VersionRecord, SecretRecord } from "../../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { NameText, Timestamp, PermissionBadge } from "../../parts/value-text.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
-import { linkOf } from "../../routing/route.ts";
+import { linkOf, hrefOf } from "../../routing/route.ts";
 import { useClient } from "../../session/client-context.ts";
-import { UsedBySection } from "../consumers/used-by.tsx";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { DuplicateButton } from "./duplicate-button.tsx";
 import { MetadataSection } from "./metadata-section.tsx";
-import { NewVersionSection } from "./new-version-form.tsx";
+import { NewVersionSection, NewVersionForm } from "./new-version-form.tsx";
 import { folderOf } from "./list-view.ts";
 import { Breadcrumb } from "./places.tsx";
 import { RemovalSection } from "./removal-section.tsx";
-import { markSeen } from "./seen-shares.ts";
 import { useKnownSecrets, useSecrets } from "./secrets-context.ts";
 import { SharingSection } from "./sharing-section.tsx";
-import { UnreadableSecret } from "./unreadable-secret.tsx";
 import { VersionsSection } from "./versions-section.tsx";
 import { hasDeadline } from "./deadline.tsx";
-import { useCallback, useLayoutEffect, useRef } from "preact/hooks";
 import { StaleNote, useLoaded, type Loading } from "../../parts/loaded-view.tsx";
 import { useReturn } from "../../parts/use-return.ts";
 import { listVersions } from "../../service/secrets.ts";
+import { UsedBySection } from "../consumers/consumer-list.tsx";
+import { markSeen } from "./kept-digests.ts";
+import { FailureNote, Empty } from "../../parts/notes.tsx";
+import type { RequestError } from "../../service/request-error.ts";
+
+interface UnreadableSecretProps {
+  readonly owner: string;
+  readonly name: string;
+  readonly failure: RequestError;
+  readonly onRetry: () => Promise<void>;
+}
+
+/**
+ * Shown to a user who may write a secret but not list or read it
+ * (docs/design/vault-contract.md#permissions).
+ */
+function WriteOnlySecret({ owner, name }: Pick<UnreadableSecretProps, "owner" | "name">): VNode {
+  return (
+    <section class="card narrow" aria-labelledby="write-title">
+      <h2 id="write-title">Write-only access</h2>
+      <p class="quiet">
+        <span class="break">{owner}</span> lets you replace the value of this secret. You cannot see
+        the value, and the secret is not in your list: keep the link to this page.
+      </p>
+      <NewVersionForm access={{ owner, key_name: name, shared: true }} />
+    </section>
+  );
+}
+
+function MissingSecret({ owner }: Pick<UnreadableSecretProps, "owner">): VNode {
+  const { email } = useClient();
+  const own = owner === email;
+  return (
+    <Empty
+      icon="search"
+      title={own ? "You have no such secret" : "This secret is not shared with you"}
+    >
+      <p>
+        {own
+          ? "It was deleted, or the link to it is incomplete."
+          : `Either ${owner} has no secret of this name, or has not shared it with you, or has stopped sharing it. Ask them.`}
+      </p>
+      <a href={hrefOf({ page: "secrets" })}>Go to your secrets</a>
+    </Empty>
+  );
+}
+
+/** Content of a secret's page without the secret: says why, and what the user can still do. */
+function UnreadableSecret({ owner, name, failure, onRetry }: UnreadableSecretProps): VNode {
+  if (failure.code === "forbidden") return <WriteOnlySecret owner={owner} name={name} />;
+  if (failure.code === "secret_not_found") return <MissingSecret owner={owner} />;
+  return (
+    <div class="failed">
+      <FailureNote failure={failure} />
+      <button class="button" type="button" onClick={() => void onRetry()}>
+        Try again
+      </button>
+    </div>
+  );
+}
 
 /**
  * Fetches the versions of a secret, the one source of its page: on opening, after each change, and

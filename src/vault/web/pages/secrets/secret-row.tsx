@@ -17,7 +17,7 @@ import { directionOf } from "../../text/visible-text.ts";
 import { metadataText, metadataLabel } from "../../text/metadata-text.ts";
 import { Deadlines } from "./deadline.tsx";
 import { ValueBox } from "./secret-value.tsx";
-import { useRevealed } from "./use-revealed.ts";
+import { useRevealed } from "./revealed.tsx";
 
 /** Metadata names that scopes refer to, with the vault's defaults. The defaults are not shown. */
 const chips: readonly (readonly [string, string])[] = [

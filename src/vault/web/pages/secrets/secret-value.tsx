@@ -1,20 +1,19 @@
 import type { ComponentChildren, VNode } from "preact";
+import { useState } from "preact/hooks";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Lazy } from "../../parts/lazy.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
 import { exposeVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { fileBytes } from "../../text/value-format.ts";
-import { RevealButton } from "./reveal-button.tsx";
-import { useRevealed } from "./use-revealed.ts";
-import { useState } from "preact/hooks";
+import { useRevealed, RevealButton } from "./revealed.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { savedText, saveBlob } from "../../parts/save-blob.ts";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { toRequestError } from "../../service/request-error.ts";
-import { sizeText } from "../../text/size-text.ts";
+import { sizeText } from "../../text/formats.ts";
 
 interface Choice {
   readonly text: string;

@@ -28,11 +28,11 @@ import {
 import { Breadcrumb, Folders } from "./places.tsx";
 import { browserClock } from "../../service/browser-clock.ts";
 import { useSecrets } from "./secrets-context.ts";
-import { markSeen, newShares } from "./seen-shares.ts";
 import { SelectionBar } from "./selection-bar.tsx";
 import { useSelection, secretId, type Selection } from "./use-selection.ts";
 import { DataTable, type Column } from "../../parts/data-table.tsx";
 import { SecretRow } from "./secret-row.tsx";
+import { markSeen, newShares } from "./kept-digests.ts";
 
 /** The columns; those with an order sort the list. */
 const columns: readonly (Column & { readonly order?: Order; readonly newestFirst?: true })[] = [

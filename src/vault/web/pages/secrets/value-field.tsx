@@ -5,8 +5,8 @@ import { Icon } from "../../parts/icon.tsx";
 import { useFileDrop, type FileDrop } from "../../parts/use-file-drop.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { fileValue, MAX_VALUE_BYTES, valueEnd, type FileValue } from "../../text/value-format.ts";
-import { sizeText } from "../../text/size-text.ts";
 import { PasswordGenerator } from "./password-generator.tsx";
+import { sizeText } from "../../text/formats.ts";
 
 /** Returns a value to store unchanged, under the name of its source. */
 export function unchangedValue(name: string, text: string): ChosenFile {

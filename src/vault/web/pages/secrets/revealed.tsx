@@ -1,6 +1,8 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
+import type { VNode } from "preact";
 import { useAction, type Action } from "../../parts/use-action.ts";
 import { browserClock } from "../../service/browser-clock.ts";
+import { Icon } from "../../parts/icon.tsx";
 
 /** Time in ms after which a revealed value is hidden again. */
 const SHOWN_MS = 30_000;
@@ -40,4 +42,27 @@ export function useRevealed<T>(load: () => Promise<T>): Revealed<T> {
       setValue(() => loaded);
     });
   return { value, action, reveal, hide };
+}
+
+interface RevealButtonProps {
+  readonly revealed: Revealed<unknown>;
+  /** Text of the button while the value is hidden, and while it is shown. */
+  readonly show: string;
+  readonly hide: string;
+}
+
+/** Shows a value that is fetched on request, or hides it again. */
+export function RevealButton({ revealed, show, hide }: RevealButtonProps): VNode {
+  const shown = revealed.value !== undefined;
+  return (
+    <button
+      class="button"
+      type="button"
+      onClick={shown ? revealed.hide : revealed.reveal}
+      aria-disabled={revealed.action.busy}
+    >
+      <Icon name={shown ? "eye-off" : "eye"} />
+      {shown ? hide : show}
+    </button>
+  );
 }
