@@ -1,9 +1,10 @@
 import type { CredentialRecord, TokenResponse } from "../../../protocol/responses.ts";
 import { sessionOperationPath } from "../../../protocol/operation-paths.ts";
-import { readJson } from "./post.ts";
 import { isCredentialRecord, isSession, type Session, isTokenResponse } from "./responses.ts";
-import { isObject, isString, listOf, shape } from "./shape.ts";
+import { isString, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
+import { readJson } from "./send.ts";
+import { isObject } from "../../../lib/is-object.ts";
 
 /** A session, or a login of a program. */
 export type Credential = CredentialRecord;

@@ -19,7 +19,6 @@ import type {
 import {
   isBoolean,
   isNumber,
-  isObject,
   isString,
   listOf,
   literal,
@@ -27,6 +26,7 @@ import {
   shape,
   type Guard,
 } from "./shape.ts";
+import { isObject } from "../../../lib/is-object.ts";
 
 const isTimestamp: Guard<Timestamp> = oneOf<Timestamp>(isString, isNumber);
 const isPermission = literal("R", "W", "RW");

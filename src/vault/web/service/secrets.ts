@@ -17,8 +17,9 @@ import {
   isUnshareRecord,
   isVersionRecord,
 } from "./responses.ts";
-import { isObject, listOf, shape } from "./shape.ts";
+import { listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
+import { isObject } from "../../../lib/is-object.ts";
 
 const oneSecret = shape<{ secret: SecretRecord }>({ secret: isSecretRecord });
 const secretList = shape<{ secrets: readonly SecretRecord[] }>({ secrets: listOf(isSecretRecord) });

@@ -1,12 +1,10 @@
+import { isObject } from "../../../lib/is-object.ts";
+
 /**
  * Reports whether a parsed response is a `T`. Hand-written, because zod alone would be larger than
  * this application.
  */
 export type Guard<T> = (value: unknown) => value is T;
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 export const isString: Guard<string> = (value) => typeof value === "string";
 export const isNumber: Guard<number> = (value) => typeof value === "number";

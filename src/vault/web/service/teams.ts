@@ -1,7 +1,8 @@
 import type { TeamRecord } from "../../../protocol/responses.ts";
 import { isTeamRecord } from "./responses.ts";
-import { isObject, listOf, shape } from "./shape.ts";
+import { listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
+import { isObject } from "../../../lib/is-object.ts";
 
 const teamList = shape<{ teams: readonly TeamRecord[] }>({ teams: listOf(isTeamRecord) });
 

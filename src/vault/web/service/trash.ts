@@ -1,7 +1,8 @@
 import type { TrashEntryRecord } from "../../../protocol/responses.ts";
 import { isTrashEntry } from "./responses.ts";
-import { isObject, listOf, shape } from "./shape.ts";
+import { listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
+import { isObject } from "../../../lib/is-object.ts";
 
 const trashList = shape<{ trash: readonly TrashEntryRecord[] }>({ trash: listOf(isTrashEntry) });
 
