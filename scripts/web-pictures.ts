@@ -1,12 +1,11 @@
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { z } from "zod";
 import { launchChromium } from "../test/lab/chromium.ts";
 import type { TestVault } from "../test/lab/vault/test-vault.ts";
-import { z } from "zod";
 import { CSRF_HEADER } from "../src/protocol/headers.ts";
-import { formatScope } from "../src/protocol/format-scope.ts";
 import { sessionOperationPath } from "../src/protocol/operation-paths.ts";
-import { unlimitedScope } from "../src/protocol/scope.ts";
+import { unlimitedScope, formatScope } from "../src/protocol/scope.ts";
 import { buildWeb } from "./build-web.ts";
 import { owner, startExampleVault } from "./pictures/example-vault.ts";
 

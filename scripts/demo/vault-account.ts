@@ -4,10 +4,9 @@ import { join } from "node:path";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { logIn, VaultClient } from "../../src/protocol/client/vault-client.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
-import { formatScope } from "../../src/protocol/format-scope.ts";
 import { protect } from "../../src/protocol/operations/secrets.ts";
 import type { UploadedFile } from "../../src/protocol/responses.ts";
-import { unlimitedScope } from "../../src/protocol/scope.ts";
+import { unlimitedScope, formatScope } from "../../src/protocol/scope.ts";
 
 /** The account in examples/demo/10-connection.yaml. */
 export const account = "shop@example.com";

@@ -4,9 +4,8 @@ import { InMemoryKubeApi } from "../lab/kube/in-memory-kube-api.ts";
 import { listSoon } from "../lab/vault/scripted-vault.ts";
 import { observeConnection, untilHealthy } from "../lab/vault/vault-connection.ts";
 import { SecretTokenStore } from "../../src/operator/controllers/connection/credential-source.ts";
-import { formatScope } from "../../src/protocol/format-scope.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { unlimitedScope } from "../../src/protocol/scope.ts";
+import { unlimitedScope, formatScope } from "../../src/protocol/scope.ts";
 import { startVaultServer } from "../../src/vault/server/vault-server.ts";
 
 const HOUR = 3_600_000;

@@ -5,10 +5,8 @@ import {
   isEmailAddress,
   isPlainEmailAddress,
 } from "../../src/protocol/email-address.ts";
-import { formatScope } from "../../src/protocol/format-scope.ts";
 import { nameProblem } from "../../src/protocol/names.ts";
 import { operations } from "../../src/protocol/operations.ts";
-import { parseScope } from "../../src/protocol/parse-scope.ts";
 import { scopeString } from "../../src/protocol/schemas/scope-string.ts";
 import { sessionOperations } from "../../src/protocol/session-operations.ts";
 import { clientNetwork } from "../../src/vault/server/http/client-network.ts";
@@ -29,6 +27,7 @@ import { mediaType, parseBody } from "../../src/vault/server/routes/operation.ts
 import { preferredWaitMs } from "../../src/vault/server/protection/waiting-lists.ts";
 import type { FuzzTarget } from "./search.ts";
 import type { Piece } from "./shape.ts";
+import { formatScope, parseScope } from "../../src/protocol/scope.ts";
 
 const MIB = 1024 * 1024;
 /** Sum of the headers of a request that Node.js accepts. */

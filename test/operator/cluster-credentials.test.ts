@@ -3,8 +3,7 @@ import { accountOf, SimulatedWorld, passwordIn } from "../lab/simulated/simulate
 import { OPERATOR_NAMESPACE } from "../lab/simulated/simulated-operator.ts";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { EVENTS, SECRETS } from "../../src/operator/kube/resource.ts";
-import { formatScope } from "../../src/protocol/format-scope.ts";
-import { unlimitedScope } from "../../src/protocol/scope.ts";
+import { unlimitedScope, formatScope } from "../../src/protocol/scope.ts";
 import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
 
 const corporate = { name: "corporate" };

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
-import { formatScope } from "../../src/protocol/format-scope.ts";
-import { unlimitedScope } from "../../src/protocol/scope.ts";
+import { unlimitedScope, formatScope } from "../../src/protocol/scope.ts";
 import type { InMemoryApiServer } from "../lab/simulated/api-server/in-memory-api-server.ts";
 import { accountOf, CLUSTER_ACCOUNT, PASSWORD, SYSTEM_NAMESPACE } from "./cast.ts";
 import type { SimulatedVaults } from "./simulated-vaults.ts";

@@ -5,8 +5,7 @@ import type { OperationDefinition } from "../define-operation.ts";
 import { errorCodes } from "../error-codes.ts";
 import { operationPath, type Operation } from "../operation-paths.ts";
 import { operations, type JsonRequestOperation } from "../operations.ts";
-import { parseScope } from "../parse-scope.ts";
-import { scopeAttributes } from "../scope.ts";
+import { scopeAttributes, parseScope } from "../scope.ts";
 import { openApiDocument } from "./document.ts";
 
 const limits = {

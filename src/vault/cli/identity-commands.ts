@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { formatScope } from "../../protocol/format-scope.ts";
-import { unlimitedScope } from "../../protocol/scope.ts";
+import { unlimitedScope, formatScope } from "../../protocol/scope.ts";
 import { dataOption } from "./data-option.ts";
 import type { AddIdentityFlags, IdentityRefFlags } from "./identity.ts";
 import { addMasterKeyOptions } from "./master-key-options.ts";

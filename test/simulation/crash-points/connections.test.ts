@@ -1,7 +1,6 @@
 import { vaultConnectionKind } from "../../../src/operator/api/kinds.ts";
 import { CONFIG_MAPS } from "../../../src/operator/kube/resource.ts";
-import { formatScope } from "../../../src/protocol/format-scope.ts";
-import { unlimitedScope } from "../../../src/protocol/scope.ts";
+import { unlimitedScope, formatScope } from "../../../src/protocol/scope.ts";
 import { certificate } from "../../lab/certificates.ts";
 import { connect, type Scenario, sync, synced } from "./scenario.ts";
 import { testScenarios } from "./test-scenarios.ts";

@@ -5,7 +5,6 @@ import { Redacted } from "../../../lib/redacted.ts";
 import { withoutTrailingSlashes } from "../../../lib/without-trailing-slashes.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
-import { formatScope } from "../../../protocol/format-scope.ts";
 import { scopeOf } from "../../connection/connection-settings.ts";
 import { type Problem, problemAt } from "../manifests/manifest.ts";
 import {
@@ -16,6 +15,7 @@ import {
   type PlannedConnection,
 } from "../plan/planned-resource.ts";
 import { type LocalFlags, localPlan, type LocalPlan, readLocalManifests } from "./local-plan.ts";
+import { formatScope } from "../../../protocol/scope.ts";
 
 /** A plan without problems, and the login that reads its sources. */
 export interface OpenedPlan {

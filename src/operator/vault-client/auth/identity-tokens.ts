@@ -1,6 +1,5 @@
 import { Redacted } from "../../../lib/redacted.ts";
-import { formatScope } from "../../../protocol/format-scope.ts";
-import { unlimitedScope } from "../../../protocol/scope.ts";
+import { unlimitedScope, formatScope } from "../../../protocol/scope.ts";
 import type { LoginPause } from "../connection.ts";
 import type { AuthError } from "../vault-error.ts";
 import type { IdentityTokenSource } from "./credentials.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
-import { formatScope } from "../../../protocol/format-scope.ts";
-import { unlimitedScope } from "../../../protocol/scope.ts";
+import { unlimitedScope, formatScope } from "../../../protocol/scope.ts";
 import { RequestedScope } from "./requested-scope.ts";
 
 test("a fixed scope is requested unchanged, and lacks no name", () => {

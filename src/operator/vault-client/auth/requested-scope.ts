@@ -1,6 +1,5 @@
 import { patternsIn } from "../pattern.ts";
-import { formatScope } from "../../../protocol/format-scope.ts";
-import type { Scope } from "../../../protocol/scope.ts";
+import { type Scope, formatScope } from "../../../protocol/scope.ts";
 import type { Clock } from "../../../lib/clock.ts";
 
 /** Names that the resources refer to within this time share one login, in milliseconds. */

@@ -23,7 +23,7 @@ export class TokenOperations {
     this.#options = options;
   }
 
-  /** @param scope formatted (src/protocol/format-scope.ts) */
+  /** @param scope formatted (src/protocol/scope.ts) */
   login(password: Redacted<string>, scope: string, signal: AbortSignal): Promise<TokenResponse> {
     const { email } = this.#options;
     return this.#send(

@@ -7,9 +7,7 @@ import {
 import type { ValueCheck } from "../../../command-line/value-check.ts";
 import { jsonOrUndefined } from "../../../lib/json-or-undefined.ts";
 import { isLoopback } from "../../../lib/loopback.ts";
-import { formatScope } from "../../../protocol/format-scope.ts";
-import { parseScope } from "../../../protocol/parse-scope.ts";
-import { unlimitedScope } from "../../../protocol/scope.ts";
+import { unlimitedScope, formatScope, parseScope } from "../../../protocol/scope.ts";
 import type { DeleteFileFlags, GetFileFlags, PutFlags } from "./file.ts";
 import type { LoginFlags } from "./login.ts";
 import type { ListFlags } from "./print.ts";

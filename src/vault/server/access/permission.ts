@@ -1,6 +1,5 @@
-import { isUnlimited, type Scope } from "../../../protocol/scope.ts";
+import { isUnlimited, type Scope, scopeReaches } from "../../../protocol/scope.ts";
 import type { Metadata } from "../../../protocol/metadata.ts";
-import { scopeReaches } from "../../../protocol/parse-scope.ts";
 import { errors } from "../errors.ts";
 import type { SecretAccess } from "../store/records.ts";
 import { isOwn, type Candidates } from "./pick-secret.ts";

@@ -1,6 +1,5 @@
-import { formatScope } from "../../../protocol/format-scope.ts";
 import type { CredentialRecord } from "../../../protocol/responses.ts";
-import { unlimitedScope } from "../../../protocol/scope.ts";
+import { unlimitedScope, formatScope } from "../../../protocol/scope.ts";
 import { requireUnlimited } from "../access/permission.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { InvalidScopeError } from "../../../protocol/parse-scope.ts";
 import { ScopeCache } from "./scope-cache.ts";
+import { InvalidScopeError } from "../../../protocol/scope.ts";
 
 const text = (name: string): string =>
   `cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:${name}`;

@@ -1,6 +1,5 @@
-import { parseScope } from "../../../protocol/parse-scope.ts";
 import { MAX_SCOPE_BYTES } from "../../../protocol/schemas/scope-string.ts";
-import type { Scope } from "../../../protocol/scope.ts";
+import { type Scope, parseScope } from "../../../protocol/scope.ts";
 
 /** Maximum number of parsed scopes; the oldest is dropped. */
 const MAX_SCOPES = 500;

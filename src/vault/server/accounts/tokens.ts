@@ -7,7 +7,7 @@ import { isWithinNetworks, parseNetworks } from "./allowed-networks.ts";
 import { requireSamePassword } from "./login.ts";
 import { newToken, tokenDigest, credentialId } from "./opaque-token.ts";
 import { countRequest } from "../protection/token-buckets.ts";
-import { InvalidScopeError, parseScope } from "../../../protocol/parse-scope.ts";
+import { InvalidScopeError, parseScope } from "../../../protocol/scope.ts";
 
 const HOUR_MS = 3_600_000;
 

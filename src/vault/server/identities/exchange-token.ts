@@ -1,7 +1,6 @@
 import type { TokenResponse } from "../../../protocol/responses.ts";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
-import { parseScope } from "../../../protocol/parse-scope.ts";
-import { isWithin } from "../../../protocol/scope.ts";
+import { isWithin, parseScope } from "../../../protocol/scope.ts";
 import { throttledUntil } from "../accounts/login.ts";
 import { tokenDigest } from "../accounts/opaque-token.ts";
 import { endOldLogins, issueTokensOf } from "../accounts/tokens.ts";

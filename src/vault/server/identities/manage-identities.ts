@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../lib/clock.ts";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
-import { parseScope } from "../../../protocol/parse-scope.ts";
 import { endOldLogins } from "../accounts/tokens.ts";
 import type { AdminAction, Identity } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
+import { parseScope } from "../../../protocol/scope.ts";
 
 async function record(
   { adminActions }: Transaction,

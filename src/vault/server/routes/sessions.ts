@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { sessionOperations, type LoginResponse } from "../../../protocol/session-operations.ts";
-import { formatScope } from "../../../protocol/format-scope.ts";
-import { unlimitedScope } from "../../../protocol/scope.ts";
+import { unlimitedScope, formatScope } from "../../../protocol/scope.ts";
 import { logIn, requireSamePassword } from "../accounts/login.ts";
 import {
   sentDeviceCookie,

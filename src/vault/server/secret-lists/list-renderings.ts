@@ -1,5 +1,4 @@
 import type { FastifyReply } from "fastify";
-import { formatScope } from "../../../protocol/format-scope.ts";
 import { yieldToEventLoop } from "../../../lib/clock.ts";
 import { textList } from "../http/json-list.ts";
 import type { Caller } from "../accounts/authenticate.ts";
@@ -11,6 +10,7 @@ import type { ListPlace } from "../protection/open-lists.ts";
 import type { ListValidityCache } from "./list-validity-cache.ts";
 import { SharedList } from "./shared-list.ts";
 import { openList, type ListEnd, type OpenedList } from "./list-secrets.ts";
+import { formatScope } from "../../../protocol/scope.ts";
 
 /** Maximum number of lists whose lengths are remembered. */
 const MAX_KNOWN = 10_000;

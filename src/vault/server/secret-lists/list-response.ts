@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { formatScope } from "../../../protocol/format-scope.ts";
+import { pipeline, Readable } from "node:stream";
+import { createGzip } from "node:zlib";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown, knownTags } from "../http/etag.ts";
@@ -9,11 +10,10 @@ import type { Transaction } from "../store/store.ts";
 import type { ListState } from "../protection/waiting-lists.ts";
 import type { ListRenderings, StreamedList } from "./list-renderings.ts";
 import type { ListValidityCache } from "./list-validity-cache.ts";
-import { pipeline, Readable } from "node:stream";
-import { createGzip } from "node:zlib";
 import { acceptedEncoding } from "../http/accepted-encoding.ts";
 import { PIECE_LENGTH, readInTime } from "../http/read-in-time.ts";
 import type { SharedList } from "./shared-list.ts";
+import { formatScope } from "../../../protocol/scope.ts";
 
 /** Length from which lists are compressed (docs/design/vault-contract.md#compression). */
 const COMPRESSED_LENGTH = 1024;

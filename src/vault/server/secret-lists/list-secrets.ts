@@ -1,4 +1,3 @@
-import { scopeReaches } from "../../../protocol/parse-scope.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
@@ -8,6 +7,7 @@ import { PageSize } from "./page-size.ts";
 import type { Transaction } from "../store/store.ts";
 import type { SecretAccess } from "../store/records.ts";
 import { LIST_PAGE_SIZE } from "../store/tables/secret-table.ts";
+import { scopeReaches } from "../../../protocol/scope.ts";
 
 /** Parts of the server that read a list. */
 type ListContext = Pick<VaultContext, "store" | "clock">;

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../../src/lib/clock.ts";
 import type { Operation } from "../../../../src/protocol/operation-paths.ts";
-import { formatScope } from "../../../../src/protocol/format-scope.ts";
-import { type Scope, unlimitedScope } from "../../../../src/protocol/scope.ts";
+import { type Scope, unlimitedScope, formatScope } from "../../../../src/protocol/scope.ts";
 import { Rejection, rejected } from "./rejection.ts";
 import { type Caller, VaultAccounts } from "./vault-accounts.ts";
 import { type VaultBackup, VaultContent } from "./vault-content.ts";

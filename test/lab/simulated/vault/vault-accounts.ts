@@ -1,6 +1,10 @@
 import type { Clock } from "../../../../src/lib/clock.ts";
-import { InvalidScopeError, parseScope } from "../../../../src/protocol/parse-scope.ts";
-import { isWithin, type Scope } from "../../../../src/protocol/scope.ts";
+import {
+  isWithin,
+  type Scope,
+  InvalidScopeError,
+  parseScope,
+} from "../../../../src/protocol/scope.ts";
 import { claimsOf } from "../api-server/service-account-tokens.ts";
 import { rejected } from "./rejection.ts";
 

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../../src/lib/clock.ts";
 import { defaultMetadata } from "../../../../src/protocol/metadata.ts";
-import { scopeReaches } from "../../../../src/protocol/parse-scope.ts";
 import { rejected } from "./rejection.ts";
 import type { Caller } from "./vault-accounts.ts";
+import { scopeReaches } from "../../../../src/protocol/scope.ts";
 
 type Permission = "R" | "W" | "RW";
 type Body = Readonly<Record<string, unknown>>;

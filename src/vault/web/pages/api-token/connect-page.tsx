@@ -1,9 +1,13 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { formatScope } from "../../../../protocol/format-scope.ts";
-import { scopeOf, scopeReaches } from "../../../../protocol/parse-scope.ts";
 import type { TokenResponse } from "../../../../protocol/responses.ts";
-import { isUnlimited, type Scope } from "../../../../protocol/scope.ts";
+import {
+  isUnlimited,
+  type Scope,
+  formatScope,
+  scopeOf,
+  scopeReaches,
+} from "../../../../protocol/scope.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { ChoiceField, TextField } from "../../parts/field.tsx";
 import { Form, formText } from "../../parts/form.tsx";

@@ -1,13 +1,14 @@
 import type { VNode } from "preact";
 import { useId, useMemo, useState } from "preact/hooks";
-import { formatScope } from "../../../../protocol/format-scope.ts";
-import { scopeOf, scopeReaches } from "../../../../protocol/parse-scope.ts";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import {
   isUnlimited,
   scopeAttributes,
   type Scope,
   type ScopeAttribute,
+  formatScope,
+  scopeOf,
+  scopeReaches,
 } from "../../../../protocol/scope.ts";
 import { Disclosure } from "../../parts/disclosure.tsx";
 import { TextField } from "../../parts/field.tsx";
