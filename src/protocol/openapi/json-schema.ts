@@ -13,7 +13,7 @@ import {
   tokenResponse,
   uploadedFile,
 } from "../responses.ts";
-import { ONE_OR_MORE } from "../schemas/one-or-more.ts";
+import { ONE_OR_MORE } from "../schemas/request-fields.ts";
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 

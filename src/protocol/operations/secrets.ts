@@ -18,8 +18,8 @@ import {
   owner,
   callerEmail,
   permanently,
+  oneOrMore,
 } from "../schemas/request-fields.ts";
-import { oneOrMore } from "../schemas/one-or-more.ts";
 import { nameSchema } from "../names.ts";
 
 /** Secrets whose consumers one request lists. */

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { defineOperation } from "../define-operation.ts";
 import { teamRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
-import { oneOrMore } from "../schemas/one-or-more.ts";
-import { teamRequest, userEmail, callerRequest } from "../schemas/request-fields.ts";
+import { teamRequest, userEmail, callerRequest, oneOrMore } from "../schemas/request-fields.ts";
 import { newTeamName } from "../team-name.ts";
 
 const invite = z.boolean().optional().meta({

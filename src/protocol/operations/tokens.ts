@@ -3,10 +3,14 @@ import { characters } from "../names.ts";
 import { defineOperation } from "../define-operation.ts";
 import { tokenResponse, credentialRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
-import { callerEmail, expirationHours, callerRequest } from "../schemas/request-fields.ts";
+import {
+  callerEmail,
+  expirationHours,
+  callerRequest,
+  oneOrMore,
+} from "../schemas/request-fields.ts";
 import { scopeString } from "../schemas/scope-string.ts";
 import { allowedNetworks, lifetimeHours } from "../schemas/token-limits.ts";
-import { oneOrMore } from "../schemas/one-or-more.ts";
 
 export const generateAccessToken = defineOperation({
   name: "generate_access_token",

@@ -2,9 +2,8 @@ import { z } from "zod";
 import { defineOperation } from "../define-operation.ts";
 import { restoredRecord, trashEntry } from "../responses.ts";
 import { sample } from "../sample-values.ts";
-import { callerRequest } from "../schemas/request-fields.ts";
+import { callerRequest, oneOrMore } from "../schemas/request-fields.ts";
 import { nameSchema } from "../names.ts";
-import { oneOrMore } from "../schemas/one-or-more.ts";
 
 /** Entries that one request restores or deletes. */
 const MAX_IDS = 200;

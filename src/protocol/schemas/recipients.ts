@@ -2,8 +2,7 @@ import { z } from "zod";
 import type { RequestLimits } from "../define-operation.ts";
 import { nameSchema } from "../names.ts";
 import { receivingTeam } from "../team-name.ts";
-import { oneOrMore } from "./one-or-more.ts";
-import { callerEmail, userEmail } from "./request-fields.ts";
+import { callerEmail, userEmail, oneOrMore } from "./request-fields.ts";
 
 /** Recipients of a share: users by canonical address, or one team. */
 export type Recipients =

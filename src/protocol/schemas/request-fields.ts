@@ -2,7 +2,24 @@ import { z } from "zod";
 import type { RequestLimits } from "../define-operation.ts";
 import { canonicalEmail, isEmailAddress } from "../email-address.ts";
 import { nameSchema } from "../names.ts";
-import { oneOrMore } from "./one-or-more.ts";
+
+/** Marks a list schema for which a single entry is accepted; read by openapi/json-schema.ts. */
+export const ONE_OR_MORE = "x-one-or-more";
+
+/** A list with a minimum and maximum length; a single string is accepted as a list of one. */
+export function oneOrMore<T extends z.ZodType>(
+  entry: T,
+  maxEntries: number,
+  minEntries = 1,
+): z.ZodType<z.output<T>[], string | readonly z.input<T>[]> {
+  const list = z.array(entry).min(minEntries).max(maxEntries);
+  return z
+    .preprocess(
+      (given: string | readonly z.input<T>[]) => (typeof given === "string" ? [given] : given),
+      list,
+    )
+    .meta({ [ONE_OR_MORE]: true });
+}
 
 /** The caller's own address, as sent. */
 export const callerEmail = nameSchema(320).meta({
