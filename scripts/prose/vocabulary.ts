@@ -75,7 +75,7 @@ export const exceptions: readonly {
   },
   { path: /\.test\.ts$/, text: /nobody@example\.com/, reason: "an address without an account" },
   {
-    path: /(?:sql-list-revisions|subjects)\.ts$/,
+    path: /(?:sql-list-revisions|change-feed)\.ts$/,
     text: /person:/,
     reason: "subjects stored in list_revisions",
   },

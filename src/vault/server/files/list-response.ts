@@ -9,11 +9,11 @@ import { isKnown } from "../http/etag.ts";
 import { nestedJsonList, type NestedItem } from "../http/json-list.ts";
 import { sendJson } from "../http/json-stream.ts";
 import { timestamp } from "../http/timestamp.ts";
-import { subjects } from "../store/subjects.ts";
 import type { Transaction } from "../store/store.ts";
 import type { ListedVersion } from "../store/tables/file-table.ts";
 import type { ListState } from "../protection/waiting-lists.ts";
 import { openDigest } from "./blob.ts";
+import { subjects } from "../store/change-feed.ts";
 
 /** Versions read in one transaction: the digest of each is decrypted. */
 const PAGE_SIZE = 200;

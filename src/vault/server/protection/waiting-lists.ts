@@ -1,12 +1,12 @@
 import type { FastifyReply } from "fastify";
+import type { IncomingHttpHeaders } from "node:http";
 import { yieldToEventLoop, type Clock } from "../../../lib/clock.ts";
 import { errors } from "../errors.ts";
 import { FairSlots } from "../store/fair-slots.ts";
 import { isLive, partyOf, type Credential } from "../store/credential.ts";
-import { subjects } from "../store/subjects.ts";
 import type { Party, Store, Transaction } from "../store/store.ts";
-import type { IncomingHttpHeaders } from "node:http";
 import { MAX_WAIT_SECONDS } from "../../../protocol/limits.ts";
+import { subjects } from "../store/change-feed.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -25,7 +25,7 @@ const READING = { slots: 4, share: 2, busy: 3, busyMs: 50, fadingMs: 200 };
 export interface ListState {
   /** The tag of the client that the list still has. */
   readonly sameTag: string | undefined;
-  /** Subjects whose changes may change the list (`store/subjects.ts`). */
+  /** Subjects whose changes may change the list (`store/change-feed.ts`). */
   readonly subjects: readonly string[];
   /** Wall-clock time at which the list changes by itself. */
   readonly until: number;

@@ -5,7 +5,6 @@ import { createGzip } from "node:zlib";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown, knownTags } from "../http/etag.ts";
-import { subjects } from "../store/subjects.ts";
 import type { Transaction } from "../store/store.ts";
 import type { ListState } from "../protection/waiting-lists.ts";
 import type { ListRenderings, StreamedList } from "./list-renderings.ts";
@@ -14,6 +13,7 @@ import { acceptedEncoding } from "../http/accepted-encoding.ts";
 import { PIECE_LENGTH, readInTime } from "../http/read-in-time.ts";
 import type { SharedList } from "./shared-list.ts";
 import { formatScope } from "../../../protocol/scope.ts";
+import { subjects } from "../store/change-feed.ts";
 
 /** Length from which lists are compressed (docs/design/vault-contract.md#compression). */
 const COMPRESSED_LENGTH = 1024;

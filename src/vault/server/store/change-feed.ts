@@ -13,7 +13,7 @@ export function subjectKey(subject: string): string {
   return createHash("sha256").update(subject).digest("base64url").slice(0, KEY_LENGTH);
 }
 
-/** Committed changes of lists and of credentials, announced by subject (`store/subjects.ts`). */
+/** Committed changes of lists and of credentials, announced by subject. */
 export interface Changes {
   /** False while changes of other processes do not arrive: waiting for one makes no sense. */
   readonly available: boolean;
@@ -59,3 +59,18 @@ export class ChangeFeed implements Changes {
     this.publish([...this.#watches.keys()]);
   }
 }
+
+/**
+ * Subjects of changes. Subjects of lists are the keys of `list_revisions` too. Email addresses are
+ * canonical.
+ */
+export const subjects = {
+  /** The list of secrets of one user. */
+  user: (email: string) => `person:${email}`,
+  /** The lists of secrets of the members of one team. */
+  team: (groupId: string) => `team:${groupId}`,
+  /** The list of files of one user. */
+  files: (email: string) => `files:${email}`,
+  /** Tokens and sessions of one account that were ended before their time; has no revision. */
+  credentials: (email: string) => `credentials:${email}`,
+} as const;

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { SqliteConnection } from "./sqlite/sqlite-connection.ts";
 import { sqlTransaction } from "./sql/sql-transaction.ts";
-import { subjects } from "./subjects.ts";
 import {
   addSecret,
   ANN,
@@ -10,6 +9,7 @@ import {
   versionOf,
   envelope,
 } from "../../../../test/lab/vault/use-store.ts";
+import { subjects } from "./change-feed.ts";
 
 async function newTransaction() {
   const connection = new SqliteConnection(":memory:");

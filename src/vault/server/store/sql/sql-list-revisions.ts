@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { ListRevisionTable } from "../tables/list-revision-table.ts";
-import { subjects } from "../subjects.ts";
+import { subjects } from "../change-feed.ts";
 
 /** Users of one secret that one statement gives a new revision. */
 const PAGE_SIZE = 2_000;

@@ -3,8 +3,8 @@ import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { EmailProof, Session } from "../records.ts";
 import type { MacFields, RowSeals } from "../row-macs.ts";
-import { subjects } from "../subjects.ts";
 import type { EmailProofTable, SessionTable } from "../tables/account-tables.ts";
+import { subjects } from "../change-feed.ts";
 
 /** The removals of a table with an owner and an expiry in each row. */
 function removals(

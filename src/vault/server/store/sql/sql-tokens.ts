@@ -4,8 +4,8 @@ import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { AccessToken, RefreshToken, TokenPair } from "../records.ts";
 import type { MacFields, RowSeals } from "../row-macs.ts";
-import { subjects } from "../subjects.ts";
 import type { TokenTable } from "../tables/account-tables.ts";
+import { subjects } from "../change-feed.ts";
 
 function networksOf(row: Row): string[] {
   const text = row.text("allowed_networks");

@@ -27,7 +27,7 @@ import type { Transaction } from "../store.ts";
 /**
  * Returns all tables on one connection.
  * @param changed called with the subject of each change that others may wait for
- * (`store/subjects.ts`); it has not been committed yet
+ * (`store/change-feed.ts`); it has not been committed yet
  * @param touched ids of the secrets whose lists have got a new revision; empty at the start of each
  * transaction
  * @param macs seals and checks the rows that decide who reads what; without it they are neither

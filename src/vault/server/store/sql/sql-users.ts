@@ -2,7 +2,7 @@ import type { SqlConnection } from "./sql-connection.ts";
 import type { Credentials } from "../records.ts";
 import type { RowSeals } from "../row-macs.ts";
 import type { LoginFailureTable, UserTable, SettingTable } from "../tables/account-tables.ts";
-import { subjects } from "../subjects.ts";
+import { subjects } from "../change-feed.ts";
 
 /** Characters of a PHC string after its cost parameters. */
 const SALT_AND_HASH = 67;

@@ -1,7 +1,7 @@
 /** The revision of a user's list of secrets. */
 interface ListRevision {
   readonly revision: string;
-  /** Subjects whose changes give the list a new revision (`store/subjects.ts`). */
+  /** Subjects whose changes give the list a new revision (`store/change-feed.ts`). */
   readonly subjects: readonly string[];
 }
 
