@@ -2,13 +2,12 @@ import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { writeBackup } from "../server/backup/write-backup.ts";
 import { rejectPassword } from "./data-option.ts";
-import { openExistingStore } from "./existing-store.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { authenticatingKeys, requireKey } from "./master-keys.ts";
 import { progressLine } from "./terminal.ts";
 import { BackupFile, type BackupSummary } from "../server/backup/backup-file.ts";
 import { restoreBackup } from "../server/backup/restore-backup.ts";
-import { openStore } from "../server/store/open-store.ts";
+import { openStore, openExistingStore } from "../server/store/open-store.ts";
 
 /** Flags of `vaultsync vault backup`. */
 export interface BackupFlags extends MasterKeyFlags {

@@ -5,9 +5,9 @@ import { IdentityManager } from "../server/identities/manage-identities.ts";
 import { checkData } from "../server/store/check-data.ts";
 import { RowMacs } from "../server/store/row-macs.ts";
 import { rejectPassword } from "./data-option.ts";
-import { openExistingStore } from "./existing-store.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { type DataFlags, requireKeys } from "./user.ts";
+import { openExistingStore } from "../server/store/open-store.ts";
 
 /** Flags that name one identity. */
 export interface IdentityRefFlags extends DataFlags {

@@ -1,6 +1,6 @@
 import { systemClock } from "../../lib/clock.ts";
 import type { Store, Transaction } from "../server/store/store.ts";
-import { openExistingStore } from "./existing-store.ts";
+import { openExistingStore } from "../server/store/open-store.ts";
 
 export interface InventoryFlags {
   readonly data: string;

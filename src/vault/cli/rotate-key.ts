@@ -7,10 +7,10 @@ import {
   type RotationResult,
 } from "../server/rotation/rotate-master-key.ts";
 import { rejectPassword } from "./data-option.ts";
-import { openExistingStore } from "./existing-store.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { masterKeys } from "./master-keys.ts";
 import { progressLine } from "./terminal.ts";
+import { openExistingStore } from "../server/store/open-store.ts";
 
 /** Flags of `vaultsync vault rotate-key`. */
 export interface RotateKeyFlags extends MasterKeyFlags {

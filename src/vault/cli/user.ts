@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import type { KeyRing } from "../server/crypto/key-ring.ts";
@@ -6,15 +7,13 @@ import { defaultQuotas, type Quotas } from "../server/limits.ts";
 import type { Store } from "../server/store/store.ts";
 import { confirm } from "../../command-line/confirm.ts";
 import { progressLine, readPassword } from "./terminal.ts";
-import type { Command } from "commander";
 import { silentLogger } from "../../lib/logger.ts";
 import type { Redacted } from "../../lib/redacted.ts";
 import { UserManager, type Belongings } from "../server/accounts/manage-users.ts";
 import { checkData } from "../server/store/check-data.ts";
-import { openStore } from "../server/store/open-store.ts";
+import { openStore, openExistingStore } from "../server/store/open-store.ts";
 import { RowMacs } from "../server/store/row-macs.ts";
 import { rejectPassword } from "./data-option.ts";
-import { openExistingStore } from "./existing-store.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { masterKeys } from "./master-keys.ts";
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { isPostgresUrl } from "./postgres/postgres-location.ts";
 import { openPostgresStore } from "./postgres/postgres-store.ts";
 import type { RowMacs } from "./row-macs.ts";
@@ -15,4 +16,14 @@ export async function openStore(location: string, macs?: RowMacs): Promise<Store
   return isPostgresUrl(location)
     ? openPostgresStore(location, { macs })
     : openSqliteStore(location, macs);
+}
+
+/**
+ * Opens a store that must exist.
+ * @param macs of `openStore`
+ * @throws Error when the file does not exist, instead of creating an empty one
+ */
+export async function openExistingStore(data: string, macs?: RowMacs): Promise<Store> {
+  if (!isPostgresUrl(data) && !existsSync(data)) throw new Error(`data file not found: ${data}`);
+  return openStore(data, macs);
 }
