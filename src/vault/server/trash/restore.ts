@@ -7,12 +7,12 @@ import { resealFile } from "../hand-over/reseal.ts";
 import { chargeChanges } from "../protection/token-buckets.ts";
 import { withinQuota } from "../protection/within-quota.ts";
 import { withinUnaccepted } from "../protection/within-unaccepted.ts";
-import { freeSecretName, sealForName } from "../renaming/secret-names.ts";
 import { currentKey } from "../store/current-key.ts";
 import type { FileIdentity } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import type { TrashEntry } from "../store/tables/trash-table.ts";
 import { findEntry } from "./delete-from-trash.ts";
+import { freeSecretName, sealForName } from "../renaming/rename-secret.ts";
 
 /** A restored entry and the name that it gets. */
 interface Restored {
