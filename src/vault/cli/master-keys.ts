@@ -1,10 +1,71 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
+import { spawnSync, type SpawnSyncReturns } from "node:child_process";
 import { KeyFile, parseMasterKeys } from "../server/crypto/key-file.ts";
 import type { MasterKey } from "../server/crypto/master-key.ts";
 import { KeyRing } from "../server/crypto/key-ring.ts";
-import { masterKeysOfCommand } from "./master-key-command.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
+import { codeOf } from "../../lib/error-code.ts";
+
+const TIMEOUT_MS = 30_000;
+const MAX_OUTPUT_BYTES = 65_536;
+/** Maximum length of the quoted line of standard error, in characters. */
+const QUOTED_CHARACTERS = 200;
+
+/**
+ * Returns the first line with plain words only: any other one could be a key, whatever its
+ * encoding.
+ */
+function wordsOf(output: string): string {
+  const [line = ""] = output.trim().split("\n", 1);
+  const words = line.slice(0, QUOTED_CHARACTERS).split(/\s+/u);
+  return words
+    .map((word) => (/^(?:[A-Z]{0,8}|[A-Z]?[a-z]{1,14})[.,:;!]?$/u.test(word) ? word : "…"))
+    .join(" ");
+}
+
+/**
+ * Runs a program once, without a shell, and returns the master keys that it prints.
+ * @throws Error with its exit code and the plain words of the first line of its standard error;
+ * never with what it printed
+ */
+export function masterKeysOfCommand(
+  [program = "", ...args]: readonly string[],
+  timeoutMs = TIMEOUT_MS,
+): readonly MasterKey[] {
+  const result = spawnSync(program, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    encoding: "utf8",
+    timeout: timeoutMs,
+    killSignal: "SIGKILL",
+    maxBuffer: MAX_OUTPUT_BYTES,
+  });
+  const failed = (what: string, cause?: unknown): Error =>
+    new Error(`--master-key-command: ${program} ${what}`, { cause });
+  const failure = failureOf(result, timeoutMs);
+  if (failure !== undefined) throw failed(failure);
+  try {
+    return parseMasterKeys(result.stdout);
+  } catch (cause) {
+    throw failed(`printed no valid key: ${cause instanceof Error ? cause.message : ""}`, cause);
+  }
+}
+
+/** Returns what went wrong with the program, or `undefined`. */
+function failureOf(
+  { error, status, signal, stderr }: SpawnSyncReturns<string>,
+  timeoutMs: number,
+): string | undefined {
+  const code = codeOf(error);
+  if (code === "ETIMEDOUT") return `did not end within ${timeoutMs / 1000} s`;
+  if (code === "ENOBUFS")
+    return `printed more than ${MAX_OUTPUT_BYTES} bytes, expected a master key`;
+  if (error) return `cannot be run: ${code ?? "unknown error"}`;
+  if (status === 0) return undefined;
+  const end = status === null ? (signal ?? "a signal") : `exit code ${status}`;
+  const words = wordsOf(stderr);
+  return `ended with ${end}${words === "" ? "" : `: ${words}`}`;
+}
 
 /**
  * Returns the master keys of a file, of a command or of the environment. The file may change while

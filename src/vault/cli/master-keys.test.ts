@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { MasterKey } from "../server/crypto/master-key.ts";
 import { Redacted } from "../../lib/redacted.ts";
-import { masterKeysOfCommand } from "./master-key-command.ts";
 import { parseCommandLine } from "./master-key-options.ts";
+import { masterKeysOfCommand } from "./master-keys.ts";
 
 const keys = [Buffer.alloc(32, 7), Buffer.alloc(32, 9)] as const;
 const texts = keys.map((key) => key.toString("base64"));
