@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ExposedSecret } from "../../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import { partyOf } from "../store/credential.ts";
@@ -10,8 +11,7 @@ import { exposedSecret, isExpired } from "./secret-record.ts";
 import { errors } from "../errors.ts";
 import { findSecret, pickSecret, type SecretAddress } from "./find-secret.ts";
 import { openValue } from "./secret-value.ts";
-import { consumerOf } from "../http/consumer.ts";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import { consumerOf } from "../http/identify.ts";
 
 interface Found {
   readonly secret: Secret;
