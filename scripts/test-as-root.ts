@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { containerRuntime } from "../test/lab/images/container-runtime.ts";
 import type { NodeFeatures } from "../test/lab/node/programs.ts";
 import { missingPackages, whyNoNode } from "../test/lab/node/requirements.ts";
-import { runForMinutes } from "./menu/minutes.ts";
+import { runForMinutes } from "./menu/menu.ts";
 
 const help = `Run the tests of a Vitest project that need Linux and root.
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { terminalProgress } from "../test/lab/control-plane/progress.ts";
 import { gitOpsPrograms } from "../test/lab/gitops/programs.ts";
 import { GoMissingError } from "../test/lab/tools/go-tool.ts";
-import { runForMinutes } from "./menu/minutes.ts";
+import { runForMinutes } from "./menu/menu.ts";
 
 const help = `Test the custom resources with Flux and with Argo CD's comparison, next to a real control plane (Vitest project "gitops").
 

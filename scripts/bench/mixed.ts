@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
 import { storeKinds } from "../../test/lab/vault/store-location.ts";
-import { measureArrivals } from "./arrivals.ts";
-import { measure, type Case, type Sample } from "./measure.ts";
+import { measure, type Case, type Sample, measureArrivals } from "./measure.ts";
 import { printTable, summary } from "./report.ts";
 import { saveResult } from "./result-file.ts";
 import type { BenchServer, BenchClient } from "./vault/bench-server.ts";

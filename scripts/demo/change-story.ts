@@ -4,10 +4,10 @@ import { Redacted } from "../../src/lib/redacted.ts";
 import { VaultsyncProcess } from "../../test/lab/real/processes/vaultsync-process.ts";
 import { hasContent, hasReason, isRestart, isRolledOut, waitsFor } from "./cluster-view.ts";
 import { fingerprint, isEqual } from "./shown-object.ts";
-import { showRun } from "./shown-command.ts";
 import type { Stage } from "./setup.ts";
 import { runStep, type Step } from "./step.ts";
 import { account, demoNamespace, newValue } from "./vault-account.ts";
+import { showRun } from "./output.ts";
 
 /** The secret, its VaultSecret, its Secret and the Deployment that reads it. */
 const NAME = "payments";

@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { VaultServerProcess } from "../../test/lab/real/processes/vault-server-process.ts";
 import { VaultsyncProcess } from "../../test/lab/real/processes/vaultsync-process.ts";
-import { bold, good, screen, seconds } from "./output.ts";
+import { bold, good, screen, seconds, indented, showCommand, showRun } from "./output.ts";
 import { type Preparation, stoppingWithParent } from "./preparation.ts";
-import { indented, showCommand, showRun } from "./shown-command.ts";
 import { account, newValue } from "./vault-account.ts";
 
 const MANIFEST = "shop-db.yaml";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../test/lab/clock/virtual-clock.ts";
-import { measureArrivals } from "./arrivals.ts";
-import type { Case } from "./measure.ts";
+import { type Case, measureArrivals } from "./measure.ts";
 
 /**
  * Runs ten operations, one every 10 ms. The first takes some time. Returns when each started, and
