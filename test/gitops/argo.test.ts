@@ -1,12 +1,35 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, inject } from "vitest";
 import { z } from "zod";
+import { join } from "node:path";
 import { healthOf } from "../e2e/support/health.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
-import { manifestOf } from "../lab/control-plane/control-plane.ts";
+import { manifestOf, type ControlPlane } from "../lab/control-plane/control-plane.ts";
 import { Workloads } from "../lab/real/workloads.ts";
 import { World } from "../lab/real/world.ts";
-import { type Comparisons, compareAsArgo } from "./support/argo-diff.ts";
 import { OPERATOR, resourcesOf, storeSources } from "./support/resources.ts";
+import { runToEnd } from "../lab/processes/run-to-end.ts";
+
+const comparison = z.object({ modified: z.boolean(), live: z.unknown(), predicted: z.unknown() });
+const ways = z.object({ threeWay: comparison, structured: comparison, serverSide: comparison });
+
+/** The results of Argo CD's ways to compare an object. */
+type Comparisons = z.output<typeof ways>;
+
+/** Compares objects of a cluster with their manifests, as Argo CD does. */
+async function compareAsArgo(
+  plane: ControlPlane,
+  pairs: readonly { readonly config: unknown; readonly live: unknown }[],
+): Promise<Comparisons[]> {
+  const program = join(inject("gitOpsPrograms").argo, "argo-diff");
+  const env = { KUBECONFIG: plane.kubeconfigPath };
+  const input = pairs.map((pair) => `${JSON.stringify(pair)}\n`).join("");
+  const { stdout, stderr } = await runToEnd(program, [], { env, input });
+  if (stderr !== "") throw new Error(stderr);
+  return stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => ways.parse(JSON.parse(line)));
+}
 
 const manifest = z.looseObject({
   apiVersion: z.string(),

@@ -2,9 +2,8 @@ import type { TestProject } from "vitest/node";
 import { loadImage } from "../../../scripts/cluster/image.ts";
 import { installOperator, installVault } from "../../../scripts/cluster/install.ts";
 import { type Progress, terminalProgress } from "../../lab/control-plane/progress.ts";
-import { explained } from "../../lab/node/explained.ts";
 import type { NodeFeatures } from "../../lab/node/programs.ts";
-import { startNode } from "../../lab/node/start.ts";
+import { startNode, explained } from "../../lab/node/start.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
