@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
-import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { SimulatedWorld, withPushSource } from "../lab/simulated/simulated-world.ts";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 
@@ -24,8 +24,7 @@ const isWrite = (operation: string): boolean => operation === "protect";
 
 /** Starts an operator with a VaultPush of the Secret `source`. */
 async function started(): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.forPushes();
-  scene.pushes.source({ password: "value 0" });
+  const scene = await withPushSource({ password: "value 0" });
   scene.pushes.put();
   await scene.settle(1_000);
   return scene;

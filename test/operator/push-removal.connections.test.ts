@@ -2,14 +2,13 @@ import { describe, expect, test } from "vitest";
 import { vaultConnectionKind, vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
-import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { type SimulatedWorld, withPushSource } from "../lab/simulated/simulated-world.ts";
 
 const CONNECTION = { namespace: NAMESPACE, name: "vault" };
 
 /** Starts an operator that has pushed the secret `db`. */
 async function pushed(deletionPolicy = "Delete"): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.forPushes();
-  scene.pushes.source({ password: "one" });
+  const scene = await withPushSource();
   scene.pushes.put({ deletionPolicy });
   await scene.settle();
   expect(scene.pushes.versions()).toEqual(["one"]);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
 import { ACCOUNT, OTHER } from "../lab/simulated/simulated-vault.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
-import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { type SimulatedWorld, withPushSource } from "../lab/simulated/simulated-world.ts";
 import { vaultPushKind } from "../../src/operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION, PUSH_FINALIZER } from "../../src/operator/api/names.ts";
 
@@ -11,16 +11,8 @@ const ref = (name: string) => ({ namespace: NAMESPACE, name });
 const finalizers = (scene: SimulatedWorld): readonly string[] =>
   scene.pushes.resource().metadata.finalizers ?? [];
 
-async function started(
-  data: Readonly<Record<string, string>> = { password: "one" },
-): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.forPushes();
-  scene.pushes.source(data);
-  return scene;
-}
-
 test("Retain keeps the entry and has no finalizer, and the policy can change", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   expect(finalizers(scene)).toEqual([PUSH_FINALIZER]);
@@ -35,7 +27,7 @@ test("Retain keeps the entry and has no finalizer, and the policy can change", a
 });
 
 test("Delete removes the entries that the resource created, also after a restart", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({
     deletionPolicy: "Delete",
     data: [{ secretKey: "password", remoteRef: { key: "db" } }, ...toFile.data],
@@ -68,7 +60,7 @@ test.each<[string, (scene: SimulatedWorld) => void]>([
     (scene) => void scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "one" }),
   ],
 ])("Delete keeps an entry that the resource did not create: %s", async (_, before) => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   before(scene);
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
@@ -86,7 +78,7 @@ test.each<[string, (scene: SimulatedWorld) => void]>([
 });
 
 test("Delete keeps an entry whose latest version is another one", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   await scene.pushes.restart(() => {
@@ -101,7 +93,7 @@ test("Delete keeps an entry whose latest version is another one", async () => {
 });
 
 test("Delete requests a list of its own after a forced sync", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   const metadata = { annotations: { [FORCE_SYNC_ANNOTATION]: "now" } };
@@ -122,7 +114,7 @@ test("Delete requests a list of its own after a forced sync", async () => {
 });
 
 test("Delete keeps an entry whose latest version an old list lacks", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   const lists: InMemoryResponse[] = [];
@@ -142,7 +134,7 @@ test("Delete keeps an entry whose latest version an old list lacks", async () =>
 });
 
 test("Delete keeps an entry that was recreated with the same version number", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   await scene.pushes.restart(() => {
@@ -155,7 +147,7 @@ test("Delete keeps an entry that was recreated with the same version number", as
 });
 
 test("Delete keeps an entry that another VaultPush takes over", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.pushes.put({}, "another");
@@ -168,7 +160,7 @@ test("Delete keeps an entry that another VaultPush takes over", async () => {
 });
 
 test("the deletion waits for a vault that is unreachable, and setting Retain ends it", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.vault().network = {
@@ -190,7 +182,7 @@ test("the deletion waits for a vault that is unreachable, and setting Retain end
 });
 
 test("the deletion continues when the vault can be reached again", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.vault().network = {
@@ -205,7 +197,7 @@ test("the deletion continues when the vault can be reached again", async () => {
 });
 
 test("a lost response to the deletion of the entry does not hold the resource", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.vault().network = {
@@ -221,7 +213,7 @@ test("a lost response to the deletion of the entry does not hold the resource", 
 });
 
 test("a resource whose connection leads to another account keeps the entries of the former one", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   await scene.pushes.restart(() => {
@@ -249,7 +241,7 @@ test.each<[string, string, string, (scene: SimulatedWorld) => void]>([
     (scene) => scene.pushes.connect("vault", { url: "vault" }),
   ],
 ])("the deletion waits until %s is valid, and says how to end it", async (_, reason, why, act) => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   act(scene);
@@ -265,7 +257,7 @@ test.each<[string, string, string, (scene: SimulatedWorld) => void]>([
 });
 
 test("a resource that is deleted while suspended leaves the vault unchanged", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.pushes.put({ deletionPolicy: "Delete", suspend: true });
@@ -276,7 +268,7 @@ test("a resource that is deleted while suspended leaves the vault unchanged", as
 });
 
 test("the finalizers of others are kept", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put();
   scene.server.patch(vaultPushKind, ref("push"), {
     metadata: { finalizers: ["example.com/hold"] },
@@ -292,7 +284,7 @@ test("the finalizers of others are kept", async () => {
 test.each(["theirs", "one"])(
   "Delete keeps an entry that another writer deleted and created with %s, also after a push",
   async (value) => {
-    await using scene = await started();
+    await using scene = await withPushSource();
     scene.pushes.put({ deletionPolicy: "Delete" });
     await scene.settle();
     scene.vault().act(ACCOUNT, "delete", { key_name: "db" });
@@ -308,7 +300,7 @@ test.each(["theirs", "one"])(
 );
 
 test("Delete keeps an entry that was recreated with a lower version and the same bytes", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.pushes.source({ password: "two" });
@@ -323,7 +315,7 @@ test("Delete keeps an entry that was recreated with a lower version and the same
 });
 
 test("Delete removes an entry that the resource created and another writer changed since", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ deletionPolicy: "Delete" });
   await scene.settle();
   scene.vault().act(ACCOUNT, "protect", { key_name: "db", key_value: "theirs" });

@@ -1,19 +1,11 @@
 import { expect, test } from "vitest";
 import { ACCOUNT, OTHER } from "../lab/simulated/simulated-vault.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
-import { SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { SimulatedWorld, withPushSource } from "../lab/simulated/simulated-world.ts";
 import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 
 const toFile = { data: [{ secretKey: "password", file: { filename: "conf" } }] };
 const ref = (name: string) => ({ namespace: NAMESPACE, name });
-
-async function started(
-  data: Readonly<Record<string, string>> = { password: "one" },
-): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.forPushes();
-  scene.pushes.source(data);
-  return scene;
-}
 
 /** A reader of the entry whose target is the Secret that is pushed. */
 const readers: readonly [string, object, (scene: SimulatedWorld) => void][] = [
@@ -47,7 +39,7 @@ const readers: readonly [string, object, (scene: SimulatedWorld) => void][] = [
 test.each(readers)(
   "%s of the same entry into the same Secret is a PushLoop",
   async (_, spec, read) => {
-    await using scene = await started();
+    await using scene = await withPushSource();
     read(scene);
     await scene.settle();
     scene.pushes.takeVaultRequests();
@@ -64,7 +56,7 @@ test.each(readers)(
 test.each(readers)(
   "%s that is created after the VaultPush stops it, and lets it continue when it is deleted",
   async (_, spec, read) => {
-    await using scene = await started();
+    await using scene = await withPushSource();
     scene.pushes.put(spec);
     await scene.settle();
     expect(scene.pushes.reason()).toBe("Synced");
@@ -80,7 +72,7 @@ test.each(readers)(
 );
 
 test("reading another entry, or into another Secret, is no loop", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.vault().act(ACCOUNT, "protect", { key_name: "other", key_value: "x" });
   scene.pushes.read("VaultSecret", { target: { name: "copy" } });
   scene.pushes.put();
@@ -90,7 +82,7 @@ test("reading another entry, or into another Secret, is no loop", async () => {
 });
 
 test("of two VaultPushes to one entry the older one pushes, also after a restart", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put();
   await scene.settle();
   scene.pushes.connected("other");
@@ -118,7 +110,7 @@ test("of two VaultPushes to one entry the older one pushes, also after a restart
 });
 
 test("two VaultPushes to different entries of different kinds do not conflict", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put({ data: [{ secretKey: "password", remoteRef: { key: "conf" } }] });
   scene.pushes.put(toFile, "another");
   await scene.settle();
@@ -127,7 +119,7 @@ test("two VaultPushes to different entries of different kinds do not conflict", 
 });
 
 test("after a change of the connection to another account, the key is pushed there once", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   scene.pushes.put();
   await scene.settle();
   scene.pushes.connect("vault", { email: OTHER });
@@ -138,7 +130,7 @@ test("after a change of the connection to another account, the key is pushed the
 });
 
 test("a push to a secret of a trusted owner and a push of that owner conflict", async () => {
-  await using scene = await started();
+  await using scene = await withPushSource();
   const shared = { key_name: "db", usr_id_from: OTHER };
   scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "before" });
   scene.vault().act(OTHER, "share", { ...shared, permission: "RW", usr_id_to: ACCOUNT });
@@ -157,7 +149,7 @@ test("a push to a secret of a trusted owner and a push of that owner conflict", 
 
 /** Returns a world in which another account shares a secret that the connection trusts it for. */
 async function trusting(): Promise<SimulatedWorld> {
-  const scene = await started();
+  const scene = await withPushSource();
   const shared = { key_name: "db", usr_id_from: OTHER };
   scene.vault().act(OTHER, "protect", { key_name: "db", key_value: "before" });
   scene.vault().act(OTHER, "share", { ...shared, permission: "RW", usr_id_to: ACCOUNT });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { InMemoryResponse } from "../lab/simulated/vault/in-memory-vault.ts";
 import { ACCOUNT, OTHER } from "../lab/simulated/simulated-vault.ts";
-import { SimulatedWorld, pushed } from "../lab/simulated/simulated-world.ts";
+import { SimulatedWorld, pushed, withPushSource } from "../lab/simulated/simulated-world.ts";
 
 /** Starts a world with a push of `db` that the scope of its login does not admit. */
 async function denied(): Promise<SimulatedWorld> {
@@ -15,8 +15,7 @@ async function denied(): Promise<SimulatedWorld> {
 }
 
 test("an operator that dies between the push and its status does not push again", async () => {
-  await using scene = await SimulatedWorld.forPushes();
-  scene.pushes.source({ password: "one" });
+  await using scene = await withPushSource();
   scene.network = {
     send: ({ verb, resource, signal }) =>
       verb === "update" && resource.plural === "vaultpushes"
@@ -323,8 +322,7 @@ test("a push that was not Ready is not while the vault is unavailable", async ()
 });
 
 test("a new push to an unavailable vault, or without a connection, says what is missing", async () => {
-  await using scene = await SimulatedWorld.forPushes();
-  scene.pushes.source({ password: "one" });
+  await using scene = await withPushSource();
   scene.vault().setDown(true);
   scene.pushes.put();
   scene.pushes.put({ connectionRef: { name: "absent" } }, "lost");

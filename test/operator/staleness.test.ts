@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pushed, SimulatedWorld } from "../lab/simulated/simulated-world.ts";
+import { pushed, SimulatedWorld, withPushSource } from "../lab/simulated/simulated-world.ts";
 import { ACCOUNT } from "../lab/simulated/simulated-vault.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
 import { vaultConnectionKind } from "../../src/operator/api/kinds.ts";
@@ -131,8 +131,7 @@ test("nothing is stale that never had a list of the vault", async () => {
 });
 
 test("a VaultPush that is Ready says since when the vault was not listed", async () => {
-  await using scene = await SimulatedWorld.forPushes();
-  scene.pushes.source({ password: "one" });
+  await using scene = await withPushSource();
   scene.pushes.put();
   await scene.settle();
   scene.vault().network = {

@@ -41,6 +41,32 @@ export async function runEpisode(
   const world = new World(seed);
   const pushes = PushesBeside.of(world, commands);
   const rules = new WriteRules(world, pushes);
+  return runCommands(
+    world,
+    { seed, commands },
+    {
+      step: (command) => {
+        pushes?.before(command);
+        return command.type === "settle" ? settle(world, rules) : perform(world, command);
+      },
+      end: async () => {
+        await settle(world, rules);
+        if (seed % SEEDS_PER_FORCED_SYNC === 3) await checkForcedSyncs(world);
+        if (seed % SEEDS_PER_RESTART === 2) await checkRestart(world, rules);
+      },
+    },
+  );
+}
+
+/** Runs commands in a world, and ends it. Returns the failure, if there is one. */
+export async function runCommands<C>(
+  world: World,
+  { seed, commands }: Pick<Failure<C>, "seed" | "commands">,
+  {
+    step,
+    end,
+  }: { readonly step: (command: C) => Promise<void>; readonly end: () => Promise<void> },
+): Promise<Failure<C> | undefined> {
   using _ = onUnhandledRejection((error) =>
     world.violations.push(new Violation("exception", `unhandled rejection: ${error}`)),
   );
@@ -49,13 +75,9 @@ export async function runEpisode(
     world.replicas.startAll();
     for (const command of commands) {
       done += 1;
-      pushes?.before(command);
-      if (command.type === "settle") await settle(world, rules);
-      else await perform(world, command);
+      await step(command);
     }
-    await settle(world, rules);
-    if (seed % SEEDS_PER_FORCED_SYNC === 3) await checkForcedSyncs(world);
-    if (seed % SEEDS_PER_RESTART === 2) await checkRestart(world, rules);
+    await end();
     await new Promise<void>((resolve) => setImmediate(resolve));
     await world.advance(0);
     return undefined;
@@ -75,7 +97,7 @@ export async function runEpisode(
  * Calls `listener` for each rejection that is not handled by the end of a turn of the event loop,
  * instead of ending the process.
  */
-export function onUnhandledRejection(listener: (error: string) => void): Disposable {
+function onUnhandledRejection(listener: (error: string) => void): Disposable {
   const report = (error: unknown): void =>
     listener(String(error instanceof Error ? error.stack : error));
   process.on("unhandledRejection", report);

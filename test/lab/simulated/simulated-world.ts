@@ -290,10 +290,18 @@ function refTo(connection: string | ObjectRef): object {
   return { ...(namespace === undefined && { kind: clusterVaultConnectionKind.kind }), name };
 }
 
+/** Starts an operator next to the Secret of a VaultPush that does not exist yet. */
+export async function withPushSource(
+  data: Readonly<Record<string, string>> = { password: "one" },
+): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.forPushes();
+  scene.pushes.source(data);
+  return scene;
+}
+
 /** Starts an operator that has pushed the value `one`. */
 export async function pushed(changes: object = {}): Promise<SimulatedWorld> {
-  const scene = await SimulatedWorld.forPushes();
-  scene.pushes.source({ password: "one" });
+  const scene = await withPushSource();
   scene.pushes.put(changes);
   await scene.settle();
   expect(scene.pushes.versions()).toEqual(["one"]);

@@ -1,4 +1,4 @@
-import { onUnhandledRejection, type Failure, type RunEpisode } from "../simulate.ts";
+import { type Failure, type RunEpisode, runCommands } from "../simulate.ts";
 import { Violation, World } from "../world.ts";
 import { type PushCommand, performPush } from "./push-commands.ts";
 import { difference } from "./push-expectations.ts";
@@ -26,31 +26,15 @@ export async function runPushEpisode(
   const world = new World(seed);
   const scene = new PushWorld(world);
   const rules = new PushRules(scene);
-  using _ = onUnhandledRejection((error) =>
-    world.violations.push(new Violation("exception", `unhandled rejection: ${error}`)),
+  return runCommands(
+    world,
+    { seed, commands },
+    {
+      step: (command) =>
+        command.type === "settle" ? settle(scene, rules) : performPush(scene, command),
+      end: () => settle(scene, rules),
+    },
   );
-  let done = 0;
-  try {
-    world.replicas.startAll();
-    for (const command of commands) {
-      done += 1;
-      if (command.type === "settle") await settle(scene, rules);
-      else await performPush(scene, command);
-    }
-    await settle(scene, rules);
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    await world.advance(0);
-    return undefined;
-  } catch (error) {
-    const isViolation = error instanceof Violation;
-    const invariant = isViolation ? error.invariant : "exception";
-    const message = isViolation
-      ? error.message
-      : String(error instanceof Error ? error.stack : error);
-    return { seed, invariant, message, commands: commands.slice(0, done) };
-  } finally {
-    world.end();
-  }
 }
 
 export const randomPushEpisode: RunEpisode<PushCommand> = (seed, steps, upTo) =>
