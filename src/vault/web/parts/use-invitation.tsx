@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { RequestError } from "../service/request-error.ts";
-import { useSendsEmail } from "./email-delivery.ts";
+import { useSendsEmail } from "./vault-settings.ts";
 import { Dialog } from "./dialog.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { Canceled } from "./use-action.ts";

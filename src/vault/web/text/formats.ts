@@ -37,3 +37,6 @@ export function sizeText(bytes: number): string {
   const power = Math.min(Math.floor(Math.log2(bytes) / 10), units.length);
   return `${formats.size().format(bytes / 1024 ** power)} ${units[power - 1] ?? ""}`;
 }
+
+/** Returns a number of secrets in words: `1 secret`, `2 secrets`. */
+export const secretCount = (count: number): string => `${count} secret${count === 1 ? "" : "s"}`;

@@ -3,7 +3,7 @@ import { useCallback, useState } from "preact/hooks";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useLoaded } from "../../parts/loaded-view.tsx";
 import { listCredentials, changePassword } from "../../service/account-settings.ts";
-import { useSendsEmail } from "../../parts/email-delivery.ts";
+import { useSendsEmail } from "../../parts/vault-settings.ts";
 import { useClient } from "../../session/client-context.ts";
 import { BlockedSendersSection } from "./blocked-senders-section.tsx";
 import { CredentialsSection } from "./credentials-section.tsx";

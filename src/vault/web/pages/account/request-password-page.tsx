@@ -6,7 +6,7 @@ import { Form, formText } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { requestPassword } from "../../service/account.ts";
-import { useSendsEmail } from "../../parts/email-delivery.ts";
+import { useSendsEmail } from "../../parts/vault-settings.ts";
 import { AccountCard, AccountLinks } from "./account-card.tsx";
 
 const words = {

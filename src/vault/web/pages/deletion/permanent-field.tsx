@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { daysText, useTrashDays } from "../../parts/trash-days.ts";
+import { daysText, useTrashDays } from "../../parts/vault-settings.ts";
 
 interface PermanentFieldProps {
   readonly checked: boolean;

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { Icon } from "../../parts/icon.tsx";
-import { useTrashDays } from "../../parts/trash-days.ts";
+import { useTrashDays } from "../../parts/vault-settings.ts";
 import { hrefOf } from "../../routing/route.ts";
 
 /** Leads to the trash of a vault that has one. */

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
-import { daysText, useTrashDays } from "../../parts/trash-days.ts";
+import { daysText, useTrashDays } from "../../parts/vault-settings.ts";
 import { deleteFile } from "../../service/files.ts";
 import { RecentConsumers } from "../consumers/recent-consumers.tsx";
 import { useClient } from "../../session/client-context.ts";

@@ -10,7 +10,7 @@ import { permissionWords } from "../../parts/value-text.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { shareSecrets, unshareSecret, type Recipients } from "../../service/secrets.ts";
-import { useSendsEmail } from "../../parts/email-delivery.ts";
+import { useSendsEmail } from "../../parts/vault-settings.ts";
 import { useClient } from "../../session/client-context.ts";
 import { PermissionField, readPermission } from "./recipient-fields.tsx";
 

@@ -16,8 +16,8 @@ import { placeIn } from "./list-view.ts";
 import { useSecrets } from "./secrets-context.ts";
 import { useImport, type Planned } from "./use-import.ts";
 import { readFile } from "./value-field.tsx";
-import { secretCount } from "../../text/secret-count.ts";
 import { NameText } from "../../parts/value-text.tsx";
+import { secretCount } from "../../text/formats.ts";
 
 interface PreviewProps {
   readonly planned: readonly Planned[];

@@ -5,7 +5,7 @@ import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { NameText } from "../../parts/value-text.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { daysText, useTrashDays } from "../../parts/trash-days.ts";
+import { daysText, useTrashDays } from "../../parts/vault-settings.ts";
 import { useShown } from "../../parts/use-finish.ts";
 import { replaceRoute } from "../../routing/use-route.ts";
 import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";

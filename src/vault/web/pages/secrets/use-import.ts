@@ -6,9 +6,9 @@ import { addVersion, createSecret, exposeLatest } from "../../service/secrets.ts
 import type { VaultClient } from "../../service/vault-client.ts";
 import { useClient } from "../../session/client-context.ts";
 import { parseEnvFile } from "../../text/env-file.ts";
-import { secretCount } from "../../text/secret-count.ts";
 import { nameProblem } from "./secret-name.ts";
 import { useSecrets } from "./secrets-context.ts";
+import { secretCount } from "../../text/formats.ts";
 
 /** Fate of a variable. `version` is the one it was compared with. */
 type Plan =

@@ -6,7 +6,7 @@ import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { Empty } from "../../parts/notes.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { daysText, useTrashDays } from "../../parts/trash-days.ts";
+import { daysText, useTrashDays } from "../../parts/vault-settings.ts";
 import { useReturn } from "../../parts/use-return.ts";
 import { NameText } from "../../parts/value-text.tsx";
 import { deleteEntry, emptyTrash, listTrash } from "../../service/trash.ts";
