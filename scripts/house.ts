@@ -4,7 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
-import { formatTable } from "../src/command-line/table.ts";
+import { formatTable } from "../src/command-line/format.ts";
 import { figures } from "./house/figures.ts";
 
 const MAX_BYTES = 1024 * 1024 * 1024;

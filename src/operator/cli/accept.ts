@@ -1,4 +1,4 @@
-import { formatTable } from "../../command-line/table.ts";
+import { formatTable } from "../../command-line/format.ts";
 import {
   clusterVaultConnectionKind,
   type Kind,

@@ -1,7 +1,6 @@
 import { systemClock } from "../../lib/clock.ts";
-import { formatObject } from "../../command-line/format-object.ts";
 import type { AccountFlags, FormatFlags } from "../../command-line/options.ts";
-import { formatTable } from "../../command-line/table.ts";
+import { formatTable, formatObject } from "../../command-line/format.ts";
 import { HOLD_ANNOTATION } from "../api/names.ts";
 import { keyOf } from "../sync/stored-status.ts";
 import type { SyncResource } from "../sync/sync-resource.ts";

@@ -1,6 +1,5 @@
 import { relative, sep } from "node:path";
-import { formatObject } from "../../../command-line/format-object.ts";
-import { formatTable } from "../../../command-line/table.ts";
+import { formatTable, formatObject } from "../../../command-line/format.ts";
 import { packageVersion } from "../../../lib/package-version.ts";
 import { printable } from "../../../lib/printable.ts";
 import type { Problem } from "../manifests/manifest.ts";

@@ -20,7 +20,7 @@ import {
   readLease,
 } from "../../kube/leader-election/lease-record.ts";
 import type { ClusterFlags } from "../options.ts";
-import { type Cell, formatTable } from "../../../command-line/table.ts";
+import { type Cell, formatTable } from "../../../command-line/format.ts";
 import { stopSignal } from "../../../command-line/stop-signal.ts";
 
 /** An object to release. */

@@ -1,4 +1,4 @@
-import { type Cell, formatAge, formatTable } from "../../../command-line/table.ts";
+import { type Cell, formatAge, formatTable } from "../../../command-line/format.ts";
 import type { ConnectionState, FanOutState, ItemState, ResourceState } from "./resource-state.ts";
 
 type Readable = ConnectionState | FanOutState | ResourceState;

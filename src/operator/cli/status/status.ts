@@ -13,7 +13,6 @@ import {
   listClusterConnections,
   withClusterUntilStopped,
 } from "../cluster.ts";
-import { formatObject } from "../../../command-line/format-object.ts";
 import type { FormatFlags } from "../../../command-line/options.ts";
 import { listFannedOutInto } from "../list-fanned-out.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
@@ -34,6 +33,7 @@ import {
   problemLines,
   resourceTable,
 } from "./status-tables.ts";
+import { formatObject } from "../../../command-line/format.ts";
 
 /** Flags of `vaultsync status`. */
 export interface StatusFlags extends ClusterFlags, FormatFlags {

@@ -1,6 +1,5 @@
-import { formatObject } from "../../../command-line/format-object.ts";
 import type { FormatFlags } from "../../../command-line/options.ts";
-import { formatTable } from "../../../command-line/table.ts";
+import { formatTable, formatObject } from "../../../command-line/format.ts";
 import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
 import { APPROVE_ANNOTATION } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/resource.ts";

@@ -1,4 +1,3 @@
-import { formatObject } from "../../../command-line/format-object.ts";
 import type { FormatFlags } from "../../../command-line/options.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { FREEZE_CONFIG_MAP } from "../../api/names.ts";
@@ -9,6 +8,7 @@ import { parseFreeze } from "../../sync/freeze.ts";
 import { type Cluster, withClusterUntilStopped } from "../cluster.ts";
 import type { ClusterFlags } from "../options.ts";
 import { parseSelector } from "./namespace-selector.ts";
+import { formatObject } from "../../../command-line/format.ts";
 
 /** Flags of `vaultsync unfreeze`. */
 export interface UnfreezeFlags extends ClusterFlags, FormatFlags {

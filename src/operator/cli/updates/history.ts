@@ -1,6 +1,5 @@
-import { formatObject } from "../../../command-line/format-object.ts";
 import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
-import { formatTable } from "../../../command-line/table.ts";
+import { formatTable, formatObject } from "../../../command-line/format.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { type ItemStatus, keyOf, type SyncStatus } from "../../sync/stored-status.ts";
 import { formatTimestamp } from "../../sync/timestamp.ts";

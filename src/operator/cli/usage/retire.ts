@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { confirm } from "../../../command-line/confirm.ts";
-import { formatObject } from "../../../command-line/format-object.ts";
 import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
-import { formatTable } from "../../../command-line/table.ts";
+import { formatTable, formatObject } from "../../../command-line/format.ts";
 import { clusterVaultSecretKind } from "../../api/kinds.ts";
 import { ALL_NAMESPACES, CONFIG_MAPS, SECRETS } from "../../kube/resource.ts";
 import { withClusterUntilStopped, type Cluster } from "../cluster.ts";

@@ -1,6 +1,5 @@
 import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
-import { formatObject } from "../../../command-line/format-object.ts";
-import { formatTable } from "../../../command-line/table.ts";
+import { formatTable, formatObject } from "../../../command-line/format.ts";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
 import { readTimestamp } from "../../../protocol/read-timestamp.ts";
 import { formatTimestamp } from "../../sync/timestamp.ts";

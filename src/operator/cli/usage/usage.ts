@@ -1,6 +1,5 @@
 import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
-import { formatObject } from "../../../command-line/format-object.ts";
-import { formatTable } from "../../../command-line/table.ts";
+import { formatTable, formatObject } from "../../../command-line/format.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import { nextOpening } from "../../lib/window.ts";

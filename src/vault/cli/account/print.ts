@@ -1,7 +1,6 @@
 import { once } from "node:events";
-import { formatObject } from "../../../command-line/format-object.ts";
 import type { AccountFlags, FormatFlags } from "../../../command-line/options.ts";
-import { formatTable, formatAge } from "../../../command-line/table.ts";
+import { formatTable, formatAge, formatObject } from "../../../command-line/format.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import type {
   FileRecord,

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { stringify } from "yaml";
 import { printable } from "../lib/printable.ts";
 
 type Color = "green" | "red" | "yellow";
@@ -59,3 +60,7 @@ export function formatAge(ms: number): string {
   const unit = UNITS.find((one) => ms >= one.ms * (one.name === "s" ? 0 : 2)) ?? UNITS[3];
   return `${Math.max(0, Math.floor(ms / unit.ms))}${unit.name}`;
 }
+
+/** Formats an object as JSON or YAML. */
+export const formatObject = (object: object, output: "json" | "yaml"): string =>
+  output === "json" ? `${JSON.stringify(object, undefined, 2)}\n` : stringify(object);

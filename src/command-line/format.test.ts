@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatAge, formatTable } from "./table.ts";
+import { formatAge, formatTable } from "./format.ts";
 
 test("columns are as wide as their longest text, and lines end without spaces", () => {
   const text = formatTable(
