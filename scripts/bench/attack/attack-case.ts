@@ -1,9 +1,10 @@
 import type { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 
+export const attackerNames = ["attacker0", "attacker1", "attacker2", "attacker3"] as const;
+export const ATTACKERS = attackerNames.length;
 /** Accounts of a case: a user who pays for the attack, and the attackers. */
-export const accountNames = ["owner", "attacker0", "attacker1", "attacker2", "attacker3"] as const;
+export const accountNames = ["owner", ...attackerNames] as const;
 export type AccountName = (typeof accountNames)[number];
-export const ATTACKERS = 4;
 
 /** Returns the email of an account of a case. It is also the password. */
 export function accountEmail(caseName: string, account: AccountName): string {
@@ -18,6 +19,10 @@ export interface Site {
   /** Returns a loopback address that no other client has, for each number from 0 to 149. */
   address(number: number): string;
 }
+
+/** Logs in to the accounts of all attackers. */
+export const logInAttackers = (site: Site): Promise<VaultClient[]> =>
+  Promise.all(attackerNames.map((name) => site.logIn(name)));
 
 /** A period in which an attack runs. */
 export interface Round {

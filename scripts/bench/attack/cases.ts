@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ATTACKERS, type AccountName, type AttackCase } from "./attack-case.ts";
+import { ATTACKERS, type AttackCase, attackerNames } from "./attack-case.ts";
 import { type Attack as ReviewAttack, attacks } from "./attacks.ts";
 import { shotLoop } from "./shot-loop.ts";
 import { VaultClient } from "../../../test/lab/vault/vault-client.ts";
@@ -35,7 +35,7 @@ function reviewCase({ finding, name: title, loops, prepare }: ReviewAttack): Att
       }[] = [];
       for (let loop = 0; loop < loops; loop += 1) {
         const isStranger = OF_STRANGERS.includes(finding);
-        const name = `attacker${loop % ATTACKERS}` as AccountName;
+        const name = attackerNames[loop % ATTACKERS]!;
         const account = isStranger
           ? new VaultClient(site.url, "stranger@example.com")
           : await site.logIn(name);

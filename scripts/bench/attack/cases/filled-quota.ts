@@ -1,5 +1,5 @@
 import { operationPath } from "../../../../src/protocol/operation-paths.ts";
-import { accountEmail, ATTACKERS, type AccountName, type AttackCase } from "../attack-case.ts";
+import { accountEmail, type AttackCase, logInAttackers, attackerNames } from "../attack-case.ts";
 import type { VaultClient } from "../../../../test/lab/vault/vault-client.ts";
 import type { Shot } from "../attacks.ts";
 import { admitted, prepared } from "../patient.ts";
@@ -44,11 +44,7 @@ export const filledQuota: AttackCase = {
   // The default would take minutes to fill.
   serverArgs: ["--quotas", `bytes=${32 * MIB}`],
   prepare: async (site) => {
-    const accounts = Array.from(
-      { length: ATTACKERS },
-      (_, index) => `attacker${index}` as AccountName,
-    );
-    const attackers = await Promise.all(accounts.map((account) => site.logIn(account)));
+    const attackers = await logInAttackers(site);
     return {
       arm: async () => {
         await Promise.all(attackers.map(fill));
@@ -68,9 +64,7 @@ export const filledQuota: AttackCase = {
       const { email } = owner;
       for (const key_name of ["shared", "own"])
         await prepared(() => owner.call("protect", { key_name, key_value: "v" }));
-      const usr_id_to = Array.from({ length: ATTACKERS }, (_, index) =>
-        accountEmail(name, `attacker${index}` as AccountName),
-      );
+      const usr_id_to = attackerNames.map((attacker) => accountEmail(name, attacker));
       await prepared(() =>
         owner.call("share", { key_name: "shared", usr_id_from: email, usr_id_to, permission: "W" }),
       );

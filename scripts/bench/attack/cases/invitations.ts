@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   accountEmail,
   ATTACKERS,
-  type AccountName,
   type AttackCase,
   type Round,
+  logInAttackers,
 } from "../attack-case.ts";
 import { prepared } from "../patient.ts";
 import type { VaultClient } from "../../../../test/lab/vault/vault-client.ts";
@@ -58,11 +58,7 @@ export const invitations: AttackCase = {
   title: "shares without invitations, which ask who has an account",
   prepare: async (site) => {
     await site.logIn("owner");
-    const accounts = Array.from(
-      { length: ATTACKERS },
-      (_, index) => `attacker${index}` as AccountName,
-    );
-    const attackers = await Promise.all(accounts.map((account) => site.logIn(account)));
+    const attackers = await logInAttackers(site);
     for (const attacker of attackers)
       await prepared(() => attacker.call("protect", { key_name: "asked", key_value: "v" }));
     let asked = 0;

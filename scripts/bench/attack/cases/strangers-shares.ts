@@ -1,11 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  accountEmail,
-  ATTACKERS,
-  type AccountName,
-  type AttackCase,
-  type Round,
-} from "../attack-case.ts";
+import { accountEmail, type AttackCase, type Round, logInAttackers } from "../attack-case.ts";
 import { largeMetadata, storeLarge } from "../patient.ts";
 import type { VaultClient } from "../../../../test/lab/vault/vault-client.ts";
 
@@ -54,11 +48,7 @@ export const strangersShares: AttackCase = {
   name,
   title: "1,120 shares of strangers, with 70 MB of metadata",
   prepare: async (site) => {
-    const accounts = Array.from(
-      { length: ATTACKERS },
-      (_, index) => `attacker${index}` as AccountName,
-    );
-    const attackers = await Promise.all(accounts.map((account) => site.logIn(account)));
+    const attackers = await logInAttackers(site);
     const names = await Promise.all(attackers.map((attacker) => storeLarge(attacker, SECRETS)));
     return {
       run: async (round) => {

@@ -1,4 +1,4 @@
-import { ATTACKERS, type AccountName, type AttackCase } from "../attack-case.ts";
+import { ATTACKERS, type AttackCase, logInAttackers } from "../attack-case.ts";
 import { prepared } from "../patient.ts";
 import { holdUnread, missesOfUnread } from "../unread-connections.ts";
 
@@ -16,11 +16,7 @@ export const unreadDownloads: AttackCase = {
   name: "unread-downloads",
   title: "300 unread downloads of 24 MiB",
   prepare: async (site) => {
-    const names = Array.from(
-      { length: ATTACKERS },
-      (_, index) => `attacker${index}` as AccountName,
-    );
-    const accounts = await Promise.all(names.map((name) => site.logIn(name)));
+    const accounts = await logInAttackers(site);
     const files = [{ filename: "large", bytes: Buffer.alloc(FILE_BYTES) }];
     for (const account of accounts) await prepared(() => account.upload(files));
     const { url } = site;

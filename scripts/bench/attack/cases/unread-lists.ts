@@ -1,4 +1,4 @@
-import { ATTACKERS, type AccountName, type AttackCase } from "../attack-case.ts";
+import { ATTACKERS, type AttackCase, logInAttackers } from "../attack-case.ts";
 import { storeLarge } from "../patient.ts";
 import { holdUnread, missesOfUnread } from "../unread-connections.ts";
 
@@ -13,11 +13,7 @@ export const unreadLists: AttackCase = {
   name: "unread-lists",
   title: "500 unread lists of 6 MB",
   prepare: async (site) => {
-    const names = Array.from(
-      { length: ATTACKERS },
-      (_, index) => `attacker${index}` as AccountName,
-    );
-    const accounts = await Promise.all(names.map((name) => site.logIn(name)));
+    const accounts = await logInAttackers(site);
     await Promise.all(accounts.map((account) => storeLarge(account, SECRETS)));
     const { url } = site;
     return {
