@@ -15,8 +15,7 @@ import { parseTimestamp } from "../../sync/timestamp.ts";
 import { parsedResource } from "../read-resource.ts";
 import { syncKindOf } from "../synced-kind.ts";
 import type { ListedSource, Origin } from "./origin.ts";
-import type { PlannedResource } from "./planned-resource.ts";
-import { specSchemas } from "./spec-schemas.ts";
+import { type PlannedResource, specSchemas } from "./planned-resource.ts";
 
 /** A vault and the account by which a connection reads it. */
 export interface VaultAccount {

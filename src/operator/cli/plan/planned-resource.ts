@@ -21,7 +21,16 @@ import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import { fieldProblem, type Manifest, type Problem, problemAt } from "../manifests/manifest.ts";
 import { required } from "../manifests/read-manifests.ts";
 import { checkFields, unknownFields } from "./check-fields.ts";
-import { specSchemas } from "./spec-schemas.ts";
+import { clusterVaultFileSpec, vaultFileSpec } from "../../api/vault-file.ts";
+import { clusterVaultSecretSpec, vaultSecretSpec } from "../../api/vault-secret.ts";
+
+/** The schemas of specs, by the kind of the resource. */
+export const specSchemas: Readonly<Record<SyncKind, z.ZodType>> = {
+  VaultSecret: vaultSecretSpec,
+  VaultFile: vaultFileSpec,
+  ClusterVaultSecret: clusterVaultSecretSpec,
+  ClusterVaultFile: clusterVaultFileSpec,
+};
 
 /**
  * A VaultSecret or VaultFile whose spec is valid, or a ClusterVaultSecret or ClusterVaultFile in one
