@@ -31,12 +31,6 @@ const secret: KubeObject = {
 
 const watching = { namespace: "a", resourceVersion: "5", timeoutSeconds: 300 };
 
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
-
 test("429 and 503 are retried after the Retry-After of the server", async () => {
   const clock = new VirtualClock();
   const attempts: number[] = [];
@@ -291,7 +285,7 @@ test("requests share a few connections, and each watch has its own", async () =>
   );
   const stop = new AbortController();
   const watches = [1, 2, 3].map(() =>
-    collect(pair.client.watch(SECRETS, watching, stop.signal)).catch(() => undefined),
+    Array.fromAsync(pair.client.watch(SECRETS, watching, stop.signal)).catch(() => undefined),
   );
   await Promise.all(Array.from({ length: 100 }, () => pair.client.get(SECRETS, ref, forever)));
   expect(pair.server.connections).toBe(13);

@@ -15,12 +15,6 @@ const secret: KubeObject = {
   metadata: { ...ref, uid: "u1", resourceVersion: "7" },
 };
 
-async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
-
 test("a read returns the object with its kind, also for a metadata-only response", async () => {
   await using pair = await connectClient((_, response) =>
     json(response, 200, {
@@ -134,7 +128,7 @@ test("list requests one page after the other", async () => {
       items: [{ metadata: { ...ref, name: page } }],
     });
   });
-  const pages = await collect(
+  const pages = await Array.fromAsync(
     pair.client.list(SECRETS, { namespace: ALL_NAMESPACES, labelSelector: "x=y" }, forever),
   );
   expect(
@@ -190,7 +184,7 @@ test("list is streamed where the server supports it", async () => {
     response.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   });
   const options = { namespace: "a", metadataOnly: true, fieldSelector: "x=y" };
-  const pages = await collect(pair.client.list(SECRETS, options, forever));
+  const pages = await Array.fromAsync(pair.client.list(SECRETS, options, forever));
   expect(
     pages.map(({ items, deleted, resourceVersion }) => [
       names(items),
@@ -215,7 +209,9 @@ test("list is streamed where the server supports it", async () => {
 test("a paged list is not streamed", async () => {
   const list = { metadata: { resourceVersion: "7" }, items: [] };
   await using pair = await connectClient((_, response) => json(response, 200, list));
-  const pages = await collect(pair.client.list(SECRETS, { namespace: "a", paged: true }, forever));
+  const pages = await Array.fromAsync(
+    pair.client.list(SECRETS, { namespace: "a", paged: true }, forever),
+  );
   expect(pages.map(({ resourceVersion }) => resourceVersion)).toEqual(["7"]);
   expect(pair.server.requests.map(({ query }) => [...query.keys()])).toEqual([["limit"]]);
 });
@@ -224,7 +220,7 @@ test("a streamed list that the server ends early is Unavailable", async () => {
   await using pair = await connectClient(
     (_, response) => void response.end(`${JSON.stringify(added("1"))}\n`),
   );
-  const list = collect(pair.client.list(SECRETS, { namespace: "a" }, forever));
+  const list = Array.fromAsync(pair.client.list(SECRETS, { namespace: "a" }, forever));
   expect(await kubeErrorOf(list)).toMatchObject({ kind: "Unavailable", reason: "IncompleteList" });
 });
 
@@ -238,7 +234,7 @@ test("a server that never ends a streamed list is asked for pages from then on",
     { clock },
   );
   const list = (): Promise<unknown> =>
-    pump(clock, collect(pair.client.list(SECRETS, { namespace: "a" }, forever)));
+    pump(clock, Array.fromAsync(pair.client.list(SECRETS, { namespace: "a" }, forever)));
   expect((await kubeErrorOf(list())).kind).toBe("Timeout");
   expect(clock.monotonic()).toBeLessThan(11_000);
   expect(await list()).toEqual([{ items: [], resourceVersion: "40" }]);
@@ -252,10 +248,12 @@ test("watch yields the events and ends when the server ends it", async () => {
     );
   });
   const options = { namespace: "a", resourceVersion: "5", timeoutSeconds: 300, metadataOnly: true };
-  expect(await collect(pair.client.watch(SECRETS, options, forever))).toEqual<WatchEvent[]>([
-    { type: "added", object: secret },
-    { type: "bookmark", resourceVersion: "9" },
-  ]);
+  expect(await Array.fromAsync(pair.client.watch(SECRETS, options, forever))).toEqual<WatchEvent[]>(
+    [
+      { type: "added", object: secret },
+      { type: "bookmark", resourceVersion: "9" },
+    ],
+  );
   expect(Object.fromEntries(pair.server.requests[0]?.query ?? [])).toEqual({
     watch: "true",
     allowWatchBookmarks: "true",
@@ -303,7 +301,7 @@ test.each<[string, RequestHandler, KubeErrorKind]>([
   ],
 ])("watch throws after %s", async (_, handler, kind) => {
   await using pair = await connectClient(handler);
-  const error = await kubeErrorOf(collect(pair.client.watch(SECRETS, watching, forever)));
+  const error = await kubeErrorOf(Array.fromAsync(pair.client.watch(SECRETS, watching, forever)));
   expect(error.kind).toBe(kind);
 });
 
@@ -328,7 +326,7 @@ test("an aborted watch rejects with the signal's reason", async () => {
     response.flushHeaders();
     setImmediate(() => stop.abort(new Error("shutdown")));
   });
-  await expect(collect(pair.client.watch(SECRETS, watching, stop.signal))).rejects.toThrow(
+  await expect(Array.fromAsync(pair.client.watch(SECRETS, watching, stop.signal))).rejects.toThrow(
     "shutdown",
   );
 });
