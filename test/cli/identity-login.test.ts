@@ -24,8 +24,8 @@ beforeEach(async () => {
 
 const tokenFile = (): string => directory.join("token");
 
-async function writeToken(subject = SHOP, now = Date.now()): Promise<string> {
-  const token = await world.issuer.token(subject, { now });
+async function writeToken(): Promise<string> {
+  const token = await world.issuer.token(SHOP, { now: Date.now() });
   await writeFile(tokenFile(), `${token}\n`);
   return token;
 }

@@ -8,25 +8,23 @@ export interface ResourceDescriptor {
   readonly namespaced: boolean;
 }
 
-export const SECRETS: ResourceDescriptor = builtIn("", "v1", "secrets", "Secret");
-export const CONFIG_MAPS: ResourceDescriptor = builtIn("", "v1", "configmaps", "ConfigMap");
+export const SECRETS: ResourceDescriptor = builtIn("", "secrets", "Secret");
+export const CONFIG_MAPS: ResourceDescriptor = builtIn("", "configmaps", "ConfigMap");
 export const SERVICE_ACCOUNTS: ResourceDescriptor = builtIn(
   "",
-  "v1",
   "serviceaccounts",
   "ServiceAccount",
 );
-export const PODS: ResourceDescriptor = builtIn("", "v1", "pods", "Pod");
-export const NAMESPACES: ResourceDescriptor = builtIn("", "v1", "namespaces", "Namespace", false);
-export const EVENTS: ResourceDescriptor = builtIn("events.k8s.io", "v1", "events", "Event");
+export const PODS: ResourceDescriptor = builtIn("", "pods", "Pod");
+export const NAMESPACES: ResourceDescriptor = builtIn("", "namespaces", "Namespace", false);
+export const EVENTS: ResourceDescriptor = builtIn("events.k8s.io", "events", "Event");
 export const CUSTOM_RESOURCE_DEFINITIONS: ResourceDescriptor = builtIn(
   "apiextensions.k8s.io",
-  "v1",
   "customresourcedefinitions",
   "CustomResourceDefinition",
   false,
 );
-export const LEASES: ResourceDescriptor = builtIn("coordination.k8s.io", "v1", "leases", "Lease");
+export const LEASES: ResourceDescriptor = builtIn("coordination.k8s.io", "leases", "Lease");
 
 export interface OwnerReference {
   readonly apiVersion: string;
@@ -151,12 +149,12 @@ function segment(name: string): string {
   return encodeURIComponent(name);
 }
 
+/** Returns a collection of Kubernetes itself, of version `v1`. */
 function builtIn(
   group: string,
-  version: string,
   plural: string,
   kind: string,
   namespaced = true,
 ): ResourceDescriptor {
-  return { group, version, plural, kind, namespaced };
+  return { group, version: "v1", plural, kind, namespaced };
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
-import { NAMESPACES, type ResourceDescriptor } from "../../../src/operator/kube/resource.ts";
+import { NAMESPACES, CUSTOM_RESOURCE_DEFINITIONS } from "../../../src/operator/kube/resource.ts";
 import type { ControlPlane } from "../../lab/control-plane/control-plane.ts";
 import { chosenRelease, newest } from "../../lab/control-plane/binaries/version.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
@@ -21,13 +21,6 @@ import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;
 const widget = widgets(`g${randomBytes(4).toString("hex")}.vaultsync.test`);
-const definitions: ResourceDescriptor = {
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  plural: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-};
 const end: ApiCommand = {
   op: "create",
   resource: "secrets",
@@ -58,7 +51,7 @@ beforeAll(async () => {
   const spec = { group: widget.group, scope: "Namespaced", names, versions: [version] };
   const metadata = { name: `widgets.${widget.group}` };
   await clients[0].create(
-    definitions,
+    CUSTOM_RESOURCE_DEFINITIONS,
     { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata, spec },
     forever,
   );
@@ -71,7 +64,11 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await clients[0].delete(definitions, { name: `widgets.${widget.group}` }, forever);
+  await clients[0].delete(
+    CUSTOM_RESOURCE_DEFINITIONS,
+    { name: `widgets.${widget.group}` },
+    forever,
+  );
   for (const client of clients) await client[Symbol.asyncDispose]();
 });
 

@@ -2,7 +2,11 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
 import { isKubeError, type KubeErrorKind } from "../../../src/operator/kube/kube-error.ts";
-import type { KubeObject, ResourceDescriptor } from "../../../src/operator/kube/resource.ts";
+import {
+  type KubeObject,
+  type ResourceDescriptor,
+  CUSTOM_RESOURCE_DEFINITIONS,
+} from "../../../src/operator/kube/resource.ts";
 import { waitUntil } from "../../lab/clock/wait-until.ts";
 import { sharedControlPlane } from "../../lab/kube/control-plane.ts";
 import { connect } from "./connect.ts";
@@ -16,14 +20,6 @@ const WIDGETS: ResourceDescriptor = {
   kind: "Widget",
   namespaced: true,
 };
-const DEFINITIONS: ResourceDescriptor = {
-  group: "apiextensions.k8s.io",
-  version: "v1",
-  plural: "customresourcedefinitions",
-  kind: "CustomResourceDefinition",
-  namespaced: false,
-};
-
 let client: KubeClient;
 let namespace: string;
 
@@ -31,12 +27,12 @@ beforeAll(async () => {
   const controlPlane = await sharedControlPlane();
   client = await connect(controlPlane.kubeconfigPath);
   namespace = await controlPlane.createNamespace("kube-status");
-  await client.create(DEFINITIONS, definition(), forever);
+  await client.create(CUSTOM_RESOURCE_DEFINITIONS, definition(), forever);
   await served();
 });
 
 afterAll(async () => {
-  await client.delete(DEFINITIONS, { name: `widgets.${group}` }, forever);
+  await client.delete(CUSTOM_RESOURCE_DEFINITIONS, { name: `widgets.${group}` }, forever);
   await client[Symbol.asyncDispose]();
 });
 

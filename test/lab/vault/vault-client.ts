@@ -84,19 +84,21 @@ export interface FileUpload {
   readonly bytes: Uint8Array;
 }
 
+const BOUNDARY = "test-boundary";
+
 /**
  * Returns files as a `multipart/form-data` body. It is assembled by hand: nothing is added or
  * escaped.
  */
-export function multipartBody(files: readonly FileUpload[], boundary = "test-boundary"): Buffer {
+export function multipartBody(files: readonly FileUpload[]): Buffer {
   const parts = files.flatMap(({ filename, bytes }) => [
     Buffer.from(
-      `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\n`,
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\n`,
     ),
     bytes,
     Buffer.from("\r\n"),
   ]);
-  return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]);
+  return Buffer.concat([...parts, Buffer.from(`--${BOUNDARY}--\r\n`)]);
 }
 
 export interface VaultClientOptions {
@@ -182,7 +184,7 @@ export class VaultClient implements Disposable {
     body = multipartBody(files),
   ): Promise<VaultResponse> {
     const all = {
-      "content-type": "multipart/form-data; boundary=test-boundary",
+      "content-type": `multipart/form-data; boundary=${BOUNDARY}`,
       ...this.credentials,
       email: this.email,
       countoffiles: String(files.length),
