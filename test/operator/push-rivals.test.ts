@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ACCOUNT, OTHER } from "../lab/simulated/simulated-vault.ts";
 import { NAMESPACE } from "../lab/simulated/pushes.ts";
-import { SimulatedWorld, withPushSource } from "../lab/simulated/simulated-world.ts";
+import { type SimulatedWorld, withPushSource } from "../lab/simulated/simulated-world.ts";
 import { vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 
 const toFile = { data: [{ secretKey: "password", file: { filename: "conf" } }] };
