@@ -24,12 +24,11 @@ export async function valueProblem(
   resource: SyncResource,
   { name, version, value }: NextValue,
 ): Promise<string | undefined> {
-  const found = findItems(resource, {
+  const { items: all } = findItems(resource, {
     now: (find) => (matchesName(find, name) ? [{ name, own: true }] : []),
     earlier: () => [],
     served: () => undefined,
   });
-  const all = "reason" in found ? resource.items : found.items;
   const items = all.filter(({ source, version: of }) => source === name && of === "latest");
   if (items.length === 0) throw new Error(`it does not follow the latest version of ${name}`);
   const { template, ...rest } = resource;

@@ -21,6 +21,8 @@ export interface FoundItems {
   readonly successors: ReadonlyMap<SyncItem, SyncItem>;
   readonly unmatched: readonly Find[];
   readonly unusable: readonly UnusableItem[];
+  /** The rules find too many names: only those that they found earlier are among the items. */
+  readonly excess?: ReadyCondition | undefined;
 }
 
 /** A found item without a key, and the reason. */
@@ -206,7 +208,24 @@ function claimantsOf(find: Find, { now, earlier }: Names): Claimant[] {
 export function findItems(
   { items, finds }: Pick<SyncResource, "items" | "finds">,
   names: Names,
-): FoundItems | ReadyCondition {
+): FoundItems {
+  const all = findAll({ items, finds }, names);
+  const excess = tooMany(all.items);
+  if (excess === undefined) return all;
+  const only: Names = {
+    ...names,
+    now: (find) => {
+      const earlier = new Set([...names.earlier(find)].map(({ name }) => name));
+      return [...names.now(find)].filter(({ name }) => earlier.has(name));
+    },
+  };
+  return { ...findAll({ items, finds }, only), excess };
+}
+
+function findAll(
+  { items, finds }: Pick<SyncResource, "items" | "finds">,
+  names: Names,
+): Omit<FoundItems, "excess"> {
   const found = new Map(
     items.filter(({ foundBy }) => foundBy === undefined).map((item) => [item.id, item]),
   );
@@ -230,8 +249,7 @@ export function findItems(
     const others = group.filter((one) => one !== holder && one !== next);
     unusable.push(...withoutKey(others, () => holder?.name));
   }
-  const used = [...found.values()];
-  return tooMany(used) ?? { items: used, successors, unmatched, unusable };
+  return { items: [...found.values()], successors, unmatched, unusable };
 }
 
 /** Returns the condition for more items than the annotations of a target can name. */

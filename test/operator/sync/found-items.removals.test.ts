@@ -4,6 +4,7 @@ import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 
 const prod = { environment_type: "prod" };
 const A = { name: "a", metadata: prod };
+const MINUTE = 60_000;
 const BOTH = "a=vault a@1 b=vault b@1, SourceMissing";
 
 /**
@@ -108,4 +109,22 @@ test("found secrets that are held leave when a user has confirmed that", async (
   await scene.settle(300_000);
   expect(scene.outcome()).toBe("a=vault a@1, Synced");
   expect(scene.connectionCondition("RemovalsHeld")?.status).not.toBe("True");
+});
+
+test("too many names of a rule do not keep what the vault removes", async () => {
+  const spec = { data: undefined, dataFrom: [{ find: { name: { regexp: "^db-" } } }] };
+  const first = [{ name: "db-a" }, { name: "db-b" }];
+  await using scene = await SimulatedWorld.following(first, {}, spec);
+  const many = Array.from({ length: 800 }, (_, n) => ({ name: `db-${"x".repeat(100)}-${n}` }));
+  const deleteAt = scene.clock.now() + 5 * MINUTE;
+  scene.vault().lists({ name: "db-a" }, { name: "db-b", deleteAt });
+  await scene.settle(MINUTE);
+  scene.vault().lists({ name: "db-a" }, { name: "db-b", deleteAt }, ...many);
+  await scene.settle(MINUTE);
+  expect(scene.condition("Ready")?.reason).toBe("TooLarge");
+  await scene.settle(4 * MINUTE);
+  scene.vault().lists({ name: "db-a" }, ...many);
+  await scene.settle(2 * MINUTE);
+  expect(Object.keys(scene.target()?.data ?? {})).toEqual(["db-a"]);
+  expect(scene.condition("Ready")?.reason).toBe("TooLarge");
 });

@@ -26,15 +26,14 @@ export interface VaultAccount {
 
 /** Returns the items of a resource, with the names that its rules found according to its status. */
 export function shownItems(resource: SyncResource, before: SyncStatus): readonly SyncItem[] {
-  const found = findItems(resource, {
+  return findItems(resource, {
     now: (find) =>
       reportedFinds(before, find)
         .filter((name) => matchesName(find, name))
         .map((name) => ({ name, own: true })),
     earlier: () => [],
     served: (key) => reportedName(before, key),
-  });
-  return "reason" in found ? resource.items : found.items;
+  }).items;
 }
 
 /** Identity of a vault of which a status only says that it is another one. */

@@ -130,7 +130,7 @@ export class References {
       earlier: (find) => claimedKeys(find, recall.synced, (name) => known.has(name)),
       served: (key) => foundName(recall.synced.get(key)),
     });
-    if ("reason" in found) return found;
+    if (found.excess !== undefined) return found.excess;
     const missing = found.items.map(({ source }) => source).filter((name) => !known.has(name));
     const near = nearNames(missing, listed);
     const expanded = { ...resource, items: found.items };

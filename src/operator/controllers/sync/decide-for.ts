@@ -1,5 +1,7 @@
-import { decide } from "../../sync/decide.ts";
+import { type Decision, decide } from "../../sync/decide.ts";
+import { droppedFrom } from "../../sync/gone-claims.ts";
 import { type Report, reportOf } from "../../sync/report.ts";
+import type { Resolution } from "../../sync/resolution.ts";
 import { withFormerKeys } from "./former-keys.ts";
 import { withReported } from "./reported-versions.ts";
 import { bytesOf, resolveItems } from "./resolve-items.ts";
@@ -15,10 +17,25 @@ export function decideFor(observed: Observed): Omit<Planned, "current"> {
   const resolutions = resolveItems(observed);
   const withFormer = withFormerKeys(observed, resolutions);
   if (withFormer !== undefined) return decideFor({ ...observed, resource: withFormer });
-  const decision = decide(resource, resolutions, state);
+  const decision = withinLimit(observed, resolutions, decide(resource, resolutions, state));
   const bytes = bytesOf(observed, resolutions);
   const facts = { resolutions, connection: access.id, stale: access.stale, ...bytes };
   return { ...observed, resolutions, decision, report: reportOf(decision.readyCondition, facts) };
+}
+
+/**
+ * Returns the decision for a target whose rules find too many names: it is left unchanged, but for
+ * what is gone.
+ */
+function withinLimit(
+  { excess, state }: Observed,
+  resolutions: readonly Resolution[],
+  decision: Decision,
+): Decision {
+  if (excess === undefined || decision.plan.action === "delete") return decision;
+  const plan =
+    droppedFrom(resolutions, state).length > 0 ? decision.plan : ({ action: "keep" } as const);
+  return { plan, readyCondition: excess };
 }
 
 /**

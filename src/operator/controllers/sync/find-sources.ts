@@ -65,8 +65,8 @@ function claimedBefore(
 
 /**
  * Adds the entries that rules find to the items of a resource, among those that its namespace may
- * read. Returns the condition instead if one of them may not be read any more, or if they are too
- * many. `formerTargets` returns the former targets that are still there.
+ * read. Returns the condition instead if one of them may not be read any more. `formerTargets` returns
+ * the former targets that are still there.
  */
 export function findSources(
   input: Listed,
@@ -99,7 +99,6 @@ export function findSources(
       return foundName(claim) ?? reportedName(before, key);
     },
   });
-  if ("reason" in found) return found;
   const { items, ...others } = found;
   const expanded = { ...resource, items };
   const verdict = checkAccess(expanded, source.entries, grant);
