@@ -67,6 +67,24 @@ describe("transactions of a store", () => {
     expect(await read(({ settings }) => settings.get("late"))).toBeUndefined();
   });
 
+  test("a failure ends what its transaction has started: later statements change nothing", async () => {
+    const failure = new Error("on purpose");
+    const gate = Promise.withResolvers<undefined>();
+    const late = Promise.withResolvers<unknown>();
+    const failed = write(async ({ settings }) => {
+      const more = async (): Promise<void> => {
+        await gate.promise;
+        await settings.set("late", "1");
+      };
+      void more().then(late.resolve, late.resolve);
+      throw failure;
+    });
+    await expect(failed).rejects.toBe(failure);
+    gate.resolve(undefined);
+    expect(await late.promise).toBeInstanceOf(Error);
+    expect(await read(({ settings }) => settings.get("late"))).toBeUndefined();
+  });
+
   test("a read of one statement sees what was committed and rejects with its error", async () => {
     await write(({ settings }) => settings.set("x", "1"));
     const get = () => store().readOne(({ settings }) => settings.get("x"));

@@ -80,6 +80,11 @@ export class PostgresConnection implements SqlConnection {
     return this.#failure;
   }
 
+  /** Ends the transaction with a failure: what it has started runs no statements any more. */
+  end(failure: unknown): void {
+    this.#failure ??= failure;
+  }
+
   #failed(error: unknown): unknown {
     this.#failure ??= postgresFailure(error);
     return this.#failure;

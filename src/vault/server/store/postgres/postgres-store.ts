@@ -214,6 +214,7 @@ class PostgresStore implements Store {
       return result;
     } catch (error) {
       const failure = connection.failure ?? error;
+      connection.end(failure);
       await abandon(client, failure);
       throw failure;
     }
