@@ -73,6 +73,17 @@ test("versions of a secret and of an account, files included", async () => {
   expect(await protect("other")).toBe("200");
 });
 
+test("versions of a file", async () => {
+  quotas.file_versions = 2;
+  expect(await upload("f", 1)).toBe("200");
+  expect(await upload("f", 1)).toBe("200");
+  expect(await upload("f", 1)).toEqual(exceeded);
+  expect(await upload("g", 1)).toBe("200");
+  await ann.call("delete_file", { filename: "f", version: 1 });
+  expect(await upload("f", 1)).toBe("200");
+  expect(await upload("f", 1)).toEqual(exceeded);
+});
+
 test("bytes: values, metadata and files count, and are subtracted when they are deleted", async () => {
   quotas.bytes = 20_000;
   expect(await protect("a", "x".repeat(9000))).toBe("200");

@@ -5,6 +5,8 @@ export interface Quotas {
   readonly secrets: number;
   /** Versions of one secret. */
   readonly secret_versions: number;
+  /** Versions of one file: the deletion of a file is one transaction. */
+  readonly file_versions: number;
   /** Versions of all secrets and files. */
   readonly versions: number;
   /** Bytes of all values, their metadata and files. */
@@ -38,6 +40,7 @@ export type QuotaName = keyof Quotas;
 export const defaultQuotas: Quotas = {
   secrets: 100_000,
   secret_versions: 10_000,
+  file_versions: 10_000,
   versions: 1_000_000,
   // Below a third of the smallest volume in deploy/: one account does not fill it.
   bytes: 1024 ** 3,
@@ -58,6 +61,7 @@ export const defaultQuotas: Quotas = {
 export const quotaTexts: Readonly<Record<QuotaName, string>> = {
   secrets: "secrets of an account",
   secret_versions: "versions of a secret",
+  file_versions: "versions of a file",
   versions: "versions of an account's secrets and files",
   bytes: "bytes of an account's values and files",
   tokens: "logins with a live token of an account",

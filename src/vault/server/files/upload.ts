@@ -45,6 +45,10 @@ async function commitFile(
     nextVersion: 1,
   };
   if (!known) await files.insert(file);
+  const { file_versions: most } = context.limits.quotas;
+  // Counted only when the numbers in use could be too many.
+  if (file.nextVersion > most && (await files.countVersions(file.id)) >= most)
+    throw errors.quotaExceeded("file_versions", most);
   const version = file.nextVersion;
   const digest = sealDigest(await currentKey(context.keys, transaction), file, version, blob);
   await files.insertVersion(file.id, {

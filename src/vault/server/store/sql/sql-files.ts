@@ -203,6 +203,10 @@ export function sqlFiles(db: SqlConnection): FileTable {
       );
       return row && versionOf(row);
     },
+    async countVersions(fileId) {
+      const sql = "SELECT count(*) AS count FROM file_versions WHERE file_id = ?";
+      return (await db.get(sql, fileId))?.number("count") ?? 0;
+    },
     async versions(fileId, after, atMost) {
       const sql =
         "SELECT version FROM file_versions WHERE file_id = ? AND version > ? ORDER BY version LIMIT ?";

@@ -14,6 +14,7 @@ export interface FileTable {
   insertVersion(fileId: string, version: FileVersion): Promise<void>;
   version(fileId: string, version: number): Promise<FileVersion | undefined>;
   latest(fileId: string): Promise<FileVersion | undefined>;
+  countVersions(fileId: string): Promise<number>;
   /** Returns the numbers of at most `atMost` versions in ascending order, starting after one. */
   versions(fileId: string, after: number, atMost: number): Promise<number[]>;
   /**
