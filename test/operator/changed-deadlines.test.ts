@@ -98,3 +98,16 @@ test("nor if the operator starts again before it can be read", async () => {
   expect(scene.outcome()).toMatch(/password=db@1/u);
   expect(scene.outcome("other")).toBe(KEPT);
 });
+
+// The vault returns a held list at the deadline: by the operator's clock, that is a second before.
+test("a secret that the vault removes by a clock which is ahead is removed", async () => {
+  await using scene = await SimulatedWorld.shop();
+  scene.vault().write("db", "api");
+  scene.follow({ password: "db", other: "api" });
+  await scene.settle();
+  scene.vault().schedule(scene.clock.now() + 10 * MINUTE, "db");
+  await scene.settle(10 * MINUTE - 1_000);
+  scene.vault().remove("db");
+  await scene.settle(10 * MINUTE);
+  expect(scene.outcome()).toBe("other=api@1, SourceRemoved");
+});

@@ -1,3 +1,4 @@
+import { CLOCK_SKEW_MS } from "../lib/clock-skew.ts";
 import type { PushItemStatus } from "../api/vault-push.ts";
 
 /**
@@ -35,7 +36,10 @@ export type PushDecision =
 export function decidePush({ content, listed, record, now }: PushFacts): PushDecision {
   const unchanged = record?.content === content;
   if (listed === undefined) {
-    const isDue = unchanged && record.deleteAt !== undefined && Date.parse(record.deleteAt) <= now;
+    const isDue =
+      unchanged &&
+      record.deleteAt !== undefined &&
+      Date.parse(record.deleteAt) <= now + CLOCK_SKEW_MS;
     return isDue ? { action: "removed" } : { action: "push", restored: unchanged };
   }
   if (listed.content === undefined) return { action: "compare" };

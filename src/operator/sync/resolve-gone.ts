@@ -1,3 +1,4 @@
+import { CLOCK_SKEW_MS } from "../lib/clock-skew.ts";
 import type { Remembered, Resolution } from "./resolution.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 
@@ -21,7 +22,8 @@ export function resolveGone(
 ): Resolution {
   const { deleteAt, missingSince, held, isListed } = remembered;
   const isOverdue = now - missingSince >= REMOVAL_WAIT_MS;
-  if (isListed === true || deleteAt === undefined || deleteAt > missingSince || deleteAt > now)
+  const latest = Math.min(now, missingSince) + CLOCK_SKEW_MS;
+  if (isListed === true || deleteAt === undefined || deleteAt > latest)
     return resolveMissing(resource, item, remembered, isOverdue);
   const isAbsent = !hasBytes(remembered);
   const isDeleted = resource.whenRemoved === "Delete" || item.isOptional === true;

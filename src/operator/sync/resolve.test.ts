@@ -208,17 +208,18 @@ describe("resolveItem for a resource with a refreshInterval", () => {
 describe("resolveItem for an entry that is not listed", () => {
   test.each<[string, Remembered, string]>([
     ["returns missing without a deadline", nothing, "missing"],
-    ["returns missing before its deadline", { ...nothing, deleteAt: NOW + 1 }, "missing"],
+    ["returns missing before its deadline", { ...nothing, deleteAt: NOW + 5_001 }, "missing"],
+    ["returns removed by a clock that is behind", { ...nothing, deleteAt: NOW + 5_000 }, "removed"],
     ["returns removed at its deadline", { ...nothing, deleteAt: NOW }, "removed"],
     ["returns removed after its deadline", { ...nothing, deleteAt: NOW - 86_400_000 }, "removed"],
     [
       "returns missing if a list before its deadline lacked it",
-      { ...nothing, deleteAt: NOW, missingSince: NOW - 1 },
+      { ...nothing, deleteAt: NOW, missingSince: NOW - 5_001 },
       "missing",
     ],
     [
       "returns missing if its deadline lies after now",
-      { ...nothing, deleteAt: NOW + 1, missingSince: NOW + 2 },
+      { ...nothing, deleteAt: NOW + 5_001, missingSince: NOW + 6_000 },
       "missing",
     ],
   ])("%s", (_, remembered, state) => {

@@ -1,4 +1,5 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from "../../../src/operator/api/names.ts";
+import { CLOCK_SKEW_MS } from "../../../src/operator/lib/clock-skew.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { findRequesting } from "../fanned-out.ts";
 import type { Origin } from "../simulated-vaults.ts";
@@ -291,7 +292,7 @@ function isGone(
   const { whenRemoved = "Delete", whenMissing = "Retain" } = spec.target ?? {};
   const isExpired = vaults
     .deadlinesOf(vault, item.source)
-    .some((deadline) => deadline <= clock.now() + world.greatestSkewMs);
+    .some((deadline) => deadline <= clock.now() + world.greatestSkewMs + CLOCK_SKEW_MS);
   if (isExpired && (whenRemoved === "Delete" || isOptional)) return true;
   if (whenMissing !== "Delete" && !isOptional) return false;
   return isMissing(world, kind, item, connection, had);
