@@ -164,6 +164,18 @@ test("workloads with the annotation auto follow with --target-watch=off", async 
   expect(scene.workloads.count("Deployment", "web")).toBe(1);
 });
 
+test("a rule for the same value restarts no workload", async () => {
+  await using scene = await sceneWith({}, ALL, { autoRestart: "on" });
+  await createWorkload(scene);
+  const data = [{ secretKey: "password", remoteRef: { key: "login" }, validate: { minLength: 1 } }];
+  scene.put(clusterVaultSecretKind, registry, spec({ data }));
+  await scene.settle(120_000);
+  expect(scene.workloads.count("Deployment", "web")).toBe(0);
+  scene.vault().writeAs(account, ["login"]);
+  await scene.settle(120_000);
+  expect(scene.workloads.count("Deployment", "web")).toBe(1);
+});
+
 test("a removed annotation that cannot be repaired restarts no workload", async () => {
   await using scene = await sceneWith({}, ALL, { autoRestart: "on", valueCacheBytes: 0 });
   await createWorkload(scene);

@@ -1,11 +1,18 @@
 import type { Watched } from "../../kube/cache/filtered-view.ts";
 import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
 import { keyOf, type KubeObject } from "../../kube/resource.ts";
-import { SOURCES_ANNOTATION, VERSIONS_ANNOTATION } from "../../api/names.ts";
 import type { ParsedResource } from "../../sync/parse-resource.ts";
 import { fansOut, forEachKind, parseSyncKey, type SyncKind } from "../../sync/sync-key.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
-import { isOwnedBy, shortDigest, type TargetMetadata, targetState } from "../../sync/target.ts";
+import { byKey } from "../../sync/content.ts";
+import { madeBy } from "../../sync/item-form.ts";
+import {
+  type Claims,
+  isOwnedBy,
+  shortDigest,
+  type TargetMetadata,
+  targetState,
+} from "../../sync/target.ts";
 import { ownerKeys } from "../../sync/owner-keys.ts";
 import type { ResourcesByKind } from "./resources-by-kind.ts";
 
@@ -126,8 +133,20 @@ class ShownTargets implements Watched<KubeObject> {
     const state = targetState(resource, metadata);
     if (state.state !== "owned" || state.annotationsCorrupted)
       return { ...object, status: { target: { kind, name } } };
-    const { [VERSIONS_ANNOTATION]: versions, [SOURCES_ANNOTATION]: sources } = metadata.annotations;
-    const digest = `versions.${shortDigest([versions ?? null, sources ?? null])}`;
-    return { ...object, status: { target: { kind, name, digest } } };
+    return { ...object, status: { target: { kind, name, digest: digestOf(state.synced) } } };
   }
+}
+
+/** Returns the digest of what the bytes are made of. Rules that they fit, and that find them, are not. */
+function digestOf(claims: Claims): string {
+  const all = [...claims]
+    .sort(byKey)
+    .map(([id, { version, source, createdAt = null, form }]) => [
+      id,
+      version,
+      source,
+      createdAt,
+      madeBy(form),
+    ]);
+  return `claims.${shortDigest(all)}`;
 }
