@@ -194,6 +194,17 @@ describe("operations are logged with their subject, their user and their outcome
     ]);
   });
 
+  test("protect_link with the list in its response logs the version", async () => {
+    await using vault = await start();
+    const caller = await vault.client(ann);
+    await shareIt(caller);
+    const response = await caller.call("protect_link", { ...named, key_value: "y" });
+    expect((await leftBy(response)).at(-1)).toMatchObject({
+      phase: "end",
+      result: { key_version: 2, owner: ann },
+    });
+  });
+
   test("generate_access_token and refresh_token", async () => {
     await using vault = await start();
     const response = await vault.logIn("Ann@example.com", {
