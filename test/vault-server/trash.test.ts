@@ -178,6 +178,22 @@ describe("grants of a restored secret", () => {
   });
 });
 
+test("a recipient who may not get a secret back takes it from no other one", async () => {
+  await restart({ limits: { quotas: { ...defaultQuotas, unaccepted_secrets: 1 } } });
+  await bob!.call("protect", { key_name: "accepts", key_value: "x" });
+  const accepts = { usr_id_from: BOB, usr_id_to: ANN, permission: "R" };
+  await bob!.call("share", { key_name: "accepts", ...accepts });
+  await protect("first");
+  await share("first", { usr_id_to: BOB });
+  await share("first", { usr_id_to: CID });
+  const [id] = await remove("first");
+  await protect("second");
+  expect(await share("second", { usr_id_to: CID })).toBe("200");
+  expect((await restore(id!)).json().restored).toMatchObject([{ name: "first", shared: true }]);
+  expect(await list(bob)).toContainEqual(expect.objectContaining({ key_name: "first" }));
+  expect(await list(cid)).toMatchObject([{ key_name: "second" }]);
+});
+
 describe("the end of entries", () => {
   test("an entry ends after the days of the server, or at delete_time if that is earlier", async () => {
     await protect("long");

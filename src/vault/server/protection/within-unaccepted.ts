@@ -1,5 +1,5 @@
 import type { Clock } from "../../../lib/clock.ts";
-import type { Limits } from "../limits.ts";
+import type { Limits, QuotaName, Quotas } from "../limits.ts";
 import { errors } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
 import type { UnacceptedShares } from "../store/tables/sharing-tables.ts";
@@ -21,18 +21,41 @@ function totalOf(received: Received, { sender, bytes }: UnacceptedShares): numbe
   return others.reduce((sum, each) => sum + each.bytes, bytes);
 }
 
+/** What the amounts that recipients have not accepted are limited by. */
+interface Limited {
+  readonly clock: Clock;
+  readonly limits: Pick<Limits, "quotas">;
+}
+
+/** Returns the quota that a growth of what a recipient receives exceeds. */
+function exceeded(
+  quotas: Quotas,
+  before: Received | undefined,
+  after: Received,
+): QuotaName | undefined {
+  for (const shares of after.values()) {
+    const { sender, secrets, bytes } = shares;
+    const former = before?.get(sender) ?? NOTHING;
+    if (secrets > quotas.unaccepted_secrets && secrets > former.secrets)
+      return "unaccepted_secrets";
+    if (bytes <= former.bytes) continue;
+    if (bytes > quotas.unaccepted_bytes) return "unaccepted_bytes";
+    if (totalOf(after, shares) > quotas.unaccepted_total) return "unaccepted_total";
+  }
+  return undefined;
+}
+
 /**
- * Runs a change of what these addresses receive. Limits how much one sender, and all senders
- * together, put into the list of a recipient who has not accepted them. An amount over its limit
- * may stay, but not grow.
- * @throws ServiceError `quota_exceeded`
+ * Runs a change of what these addresses receive. Returns the recipients for whom it exceeds how much
+ * one sender, and all senders together, may put into the list of someone who has not accepted them,
+ * with the quota. An amount over its limit may stay, but not grow.
  */
-export async function withinUnaccepted<T>(
-  { clock, limits: { quotas } }: { readonly clock: Clock; readonly limits: Pick<Limits, "quotas"> },
+export async function beyondUnaccepted<T>(
+  { clock, limits: { quotas } }: Limited,
   { grants }: Transaction,
   emails: readonly string[],
   change: () => Promise<T>,
-): Promise<T> {
+): Promise<{ readonly result: T; readonly beyond: ReadonlyMap<string, QuotaName> }> {
   const now = clock.now();
   const recipients = [...new Set(emails)];
   const ofAll = async (): Promise<Map<string, Received>> => {
@@ -46,19 +69,23 @@ export async function withinUnaccepted<T>(
   };
   const before = await ofAll();
   const result = await change();
+  const beyond = new Map<string, QuotaName>();
   for (const [recipient, after] of await ofAll()) {
-    const known = before.get(recipient);
-    for (const shares of after.values()) {
-      const { sender, secrets, bytes } = shares;
-      const former = known?.get(sender) ?? NOTHING;
-      if (secrets > quotas.unaccepted_secrets && secrets > former.secrets)
-        throw errors.quotaExceeded("unaccepted_secrets", quotas.unaccepted_secrets);
-      if (bytes <= former.bytes) continue;
-      if (bytes > quotas.unaccepted_bytes)
-        throw errors.quotaExceeded("unaccepted_bytes", quotas.unaccepted_bytes);
-      if (totalOf(after, shares) > quotas.unaccepted_total)
-        throw errors.quotaExceeded("unaccepted_total", quotas.unaccepted_total);
-    }
+    const quota = exceeded(quotas, before.get(recipient), after);
+    if (quota !== undefined) beyond.set(recipient, quota);
   }
+  return { result, beyond };
+}
+
+/** Runs such a change within these limits. @throws ServiceError `quota_exceeded` */
+export async function withinUnaccepted<T>(
+  context: Limited,
+  transaction: Transaction,
+  emails: readonly string[],
+  change: () => Promise<T>,
+): Promise<T> {
+  const { result, beyond } = await beyondUnaccepted(context, transaction, emails, change);
+  const [quota] = beyond.values();
+  if (quota !== undefined) throw errors.quotaExceeded(quota, context.limits.quotas[quota]);
   return result;
 }

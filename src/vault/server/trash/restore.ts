@@ -2,11 +2,11 @@ import type { RestoredRecord } from "../../../protocol/responses.ts";
 import { requireUnlimited } from "../access/permission.ts";
 import { type Caller, writeWide } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { errors, ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import { resealFile } from "../hand-over/reseal.ts";
 import { chargeChanges } from "../protection/token-buckets.ts";
 import { withinQuota } from "../protection/within-quota.ts";
-import { withinUnaccepted } from "../protection/within-unaccepted.ts";
+import { beyondUnaccepted } from "../protection/within-unaccepted.ts";
 import { currentKey } from "../store/current-key.ts";
 import type { FileIdentity } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
@@ -23,7 +23,7 @@ interface Restored {
 
 /**
  * Restores the grants of a secret with `change`, within the limits of what its recipients have
- * accepted; beyond them the secret is restored without grants.
+ * accepted: those who would get more do not get it back.
  */
 async function withGrants(
   context: VaultContext,
@@ -35,13 +35,8 @@ async function withGrants(
   const { grants } = transaction;
   const recipients = await grants.recipients(secretId);
   chargeChanges(context, caller, recipients.length);
-  try {
-    await withinUnaccepted(context, transaction, recipients, change);
-  } catch (error) {
-    // The change itself is done.
-    if (!(error instanceof ServiceError && error.code === "quota_exceeded")) throw error;
-    await grants.revoke(secretId, await grants.grantees(secretId));
-  }
+  const { beyond } = await beyondUnaccepted(context, transaction, recipients, change);
+  for (const recipient of beyond.keys()) await grants.dismissShare(secretId, recipient);
 }
 
 async function restoreSecret(
