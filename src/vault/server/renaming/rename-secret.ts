@@ -84,7 +84,9 @@ export async function sealForName(
   to: SecretIdentity,
 ): Promise<void> {
   const { secrets, grants } = transaction;
-  const { rows, bytes } = await secrets.sizeUpTo(from.id, MOST_ROWS + 1);
+  const { bytes } = await secrets.sizeUpTo(from.id, MOST_ROWS + 1);
+  // Dismissals and records of consumers have no seal.
+  const rows = (await secrets.countVersions(from.id)) + (await grants.countOf(from.id));
   if (rows > MOST_ROWS || bytes > MOST_BYTES)
     throw errors.secretTooLargeToRename(MOST_ROWS, MOST_BYTES);
   await resealSecret({ keys, current: await currentKey(keys, transaction) }, transaction, from, to);
