@@ -190,12 +190,12 @@ describe("rename", () => {
     for (const key_version of [1, 2])
       await caller.call("version_delete", { key_name: "many", key_version });
     // A dismissal by a member of a team has no seal: nobody makes the secret larger with it.
-    const bob = await quick.client(BOB);
+    const member = await quick.client(BOB);
     await caller.call("team_create", { group_id: "t", members: [BOB] });
     const shared = { key_name: "many", usr_id_from: ANN, group_id_to: "t", permission: "R" };
     expect((await caller.call("share", shared)).outcome()).toBe("200");
     const dismissed = { key_name: "many", owner: ANN };
-    expect((await bob.call("delete_shared_key_link", dismissed)).outcome()).toBe("200");
+    expect((await member.call("delete_shared_key_link", dismissed)).outcome()).toBe("200");
     expect((await rename("many", "other", {}, caller)).outcome()).toBe("200");
   });
 });

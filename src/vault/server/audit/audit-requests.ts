@@ -5,7 +5,6 @@ import { errors, type ServiceError } from "../errors.ts";
 import type { AuditBudget } from "./audit-budget.ts";
 import type { AuditLog } from "./audit-log.ts";
 import { AuditTrail } from "./audit-trail.ts";
-import { resultOf } from "./describe-request.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -47,7 +46,7 @@ export function auditRequests(app: FastifyInstance, log: AuditLog, budget: Audit
   });
   app.addHook("preValidation", async (request) => request.trail?.describeRequest(request.body));
   app.addHook("preSerialization", async (request, _reply, payload) => {
-    request.trail?.describeResult(resultOf(payload));
+    request.trail?.describeResponse(payload);
     return payload;
   });
   app.addHook("onSend", async (request, reply, payload) => {

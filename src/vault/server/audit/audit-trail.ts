@@ -9,6 +9,7 @@ import {
   inBrief,
   inFull,
   type BoundedFields,
+  resultOf,
 } from "./describe-request.ts";
 import type { ServiceError } from "../errors.ts";
 
@@ -78,9 +79,9 @@ export class AuditTrail {
     this.#about = { ...this.#about, ...caller };
   }
 
-  /** Adds the result of the operation. */
-  describeResult(result: AuditFields): void {
-    this.#result = result;
+  /** Adds the result of the operation, as its response names it. */
+  describeResponse(response: unknown): void {
+    this.#result = resultOf(response);
   }
 
   /** Records the error of the response. */

@@ -2,7 +2,6 @@ import type { FastifyInstance } from "fastify";
 import { givenMetadata } from "../../../protocol/metadata.ts";
 import { operations } from "../../../protocol/operations.ts";
 import { consumersAsJson, lengthOfConsumers } from "../consumers/list-consumers.ts";
-import { resultOf } from "../audit/describe-request.ts";
 import type { VaultContext } from "../context.ts";
 import { authenticatedOperation } from "./operation.ts";
 import { respondWithList } from "../secret-lists/list-response.ts";
@@ -166,7 +165,7 @@ export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
       if (!listed) return { secret };
       const list = await openList(context, caller);
       // A response in parts is not described by itself.
-      reply.request.trail?.describeResult(resultOf({ secret }));
+      reply.request.trail?.describeResponse({ secret });
       return sendJson(
         context,
         reply,
