@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { auditEntries } from "../lab/vault/audit-entries.ts";
@@ -12,6 +13,7 @@ import { generateMasterKey, MasterKey } from "../../src/vault/server/crypto/mast
 import { IdentityManager } from "../../src/vault/server/identities/manage-identities.ts";
 import { rotateMasterKey } from "../../src/vault/server/rotation/rotate-master-key.ts";
 import { RowMacs } from "../../src/vault/server/store/row-macs.ts";
+import type { Transaction } from "../../src/vault/server/store/store.ts";
 import { openStore } from "../../src/vault/server/store/open-store.ts";
 import { rightNames } from "../../src/vault/server/store/tables/rotation-tables.ts";
 
@@ -267,4 +269,29 @@ test("a rotation of the master key seals rights again, except rows that were add
     "value of harmless",
   ]);
   expect(valueOf(await expose(eve, "crown"))).toBe("403 forbidden");
+});
+
+// A share that had read the former key sealed its rows with it when nothing sealed them again.
+test("a rotation of the master key waits for a share in progress", async () => {
+  await vault[Symbol.asyncDispose]();
+  const keys = KeyRing.of(first, second);
+  await using store = await openStore(data.location, new RowMacs(keys));
+  const [reading, latch] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const order: string[] = [];
+  const share = async ({ settings }: Transaction): Promise<void> => {
+    await settings.get("master_key");
+    reading.resolve();
+    await latch.promise;
+    order.push("share");
+  };
+  const shared = store.write(share, { account: ANN, wide: true });
+  await reading.promise;
+  const to = { kind: "known", id: new MasterKey(second).id } as const;
+  const work = { store, keys, to, clock: systemClock, progress: () => undefined };
+  const rotated = rotateMasterKey(work).then(() => order.push("rotation"));
+  // Long enough for a rotation that does not wait.
+  await delay(500);
+  latch.resolve();
+  await Promise.all([shared, rotated]);
+  expect(order).toEqual(["share", "rotation"]);
 });

@@ -6,7 +6,7 @@ import type { KeyRing } from "../crypto/key-ring.ts";
 import { generateMasterKey, MasterKey } from "../crypto/master-key.ts";
 import type { WrappedRecord } from "../store/records.ts";
 import { type RightRow, rightNames, type RightName } from "../store/tables/rotation-tables.ts";
-import type { Store, Transaction } from "../store/store.ts";
+import { background, type Store, type Transaction } from "../store/store.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
 import { rewrap, type Rewrapped, YIELD_FACTOR } from "./rewrap.ts";
 import { RowMacs } from "../store/row-macs.ts";
@@ -122,6 +122,12 @@ export interface RotationResult {
   readonly retired: readonly string[];
 }
 
+/**
+ * What a write in progress seals under the former key is in no row yet, and nothing would seal it
+ * again: the change of the key waits for it.
+ */
+const alone = { ...background, alone: true };
+
 /** @throws Error when the current key of the data is not in the key ring */
 async function readCurrentKey({ keys }: Rotation, { settings }: Transaction): Promise<string> {
   const current = await settings.get(CURRENT_KEY);
@@ -151,7 +157,7 @@ async function start(rotation: Rotation, fresh: Redacted<Uint8Array>): Promise<s
     await resignAnchors(transaction, keys.get(current), keys.get(id));
     await settings.set(CURRENT_KEY, id);
     return id;
-  });
+  }, alone);
 }
 
 /**

@@ -68,6 +68,10 @@ export interface Writer extends Party {
    * row that they change, such as the usage of the owner.
    */
   readonly wide?: boolean | undefined;
+  /**
+   * The write changes what all writes read: it waits for those in progress, and later ones for it.
+   */
+  readonly alone?: boolean | undefined;
 }
 
 /** The server itself, with work that no account causes. */

@@ -139,7 +139,8 @@ class PostgresStore implements Store {
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>, writer?: Writer): Promise<T> {
-    const shared = writer?.wide === true ? WRITE_WIDE : WRITE;
+    const shared =
+      writer?.alone === true ? WRITE_EXCLUSIVE : writer?.wide === true ? WRITE_WIDE : WRITE;
     const write = (owner?: string): Promise<T> =>
       this.#attempt((conflicts) => {
         if (conflicts < SHARED_ATTEMPTS) return this.#transact(shared, work, owner);
