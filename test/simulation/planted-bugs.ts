@@ -295,8 +295,8 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "sync/find-items.ts",
-        from: "return tooMany(used) ??",
-        to: 'const [no] = unusable; return (no && notReady("InvalidKey", no.why)) ?? tooMany(used) ??',
+        from: "const excess = tooMany(all.items);",
+        to: 'const [no] = all.unusable; const excess = (no && notReady("InvalidKey", no.why)) ?? tooMany(all.items);',
       },
     ],
   },

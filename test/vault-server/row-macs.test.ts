@@ -278,13 +278,13 @@ test("a rotation of the master key waits for a share in progress", async () => {
   await using store = await openStore(data.location, new RowMacs(keys));
   const [reading, latch] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const order: string[] = [];
-  const share = async ({ settings }: Transaction): Promise<void> => {
+  const granting = async ({ settings }: Transaction): Promise<void> => {
     await settings.get("master_key");
     reading.resolve();
     await latch.promise;
     order.push("share");
   };
-  const shared = store.write(share, { account: ANN, wide: true });
+  const shared = store.write(granting, { account: ANN, wide: true });
   await reading.promise;
   const to = { kind: "known", id: new MasterKey(second).id } as const;
   const work = { store, keys, to, clock: systemClock, progress: () => undefined };

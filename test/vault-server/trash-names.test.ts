@@ -189,7 +189,7 @@ describe("rename", () => {
     expect((await rename("many", "other", {}, caller)).outcome()).toBe("413 too_large");
     for (const key_version of [1, 2])
       await caller.call("version_delete", { key_name: "many", key_version });
-    // A dismissal by a member of a team has no seal: nobody makes the secret larger with it.
+    // A dismissal by a member of a team has no seal: no member makes the secret larger with it.
     const member = await quick.client(BOB);
     await caller.call("team_create", { group_id: "t", members: [BOB] });
     const shared = { key_name: "many", usr_id_from: ANN, group_id_to: "t", permission: "R" };

@@ -167,8 +167,10 @@ test("workloads with the annotation auto follow with --target-watch=off", async 
 test("a rule for the same value restarts no workload", async () => {
   await using scene = await sceneWith({}, ALL, { autoRestart: "on" });
   await createWorkload(scene);
-  const data = [{ secretKey: "password", remoteRef: { key: "login" }, validate: { minLength: 1 } }];
-  scene.put(clusterVaultSecretKind, registry, spec({ data }));
+  const ruled = [
+    { secretKey: "password", remoteRef: { key: "login" }, validate: { minLength: 1 } },
+  ];
+  scene.put(clusterVaultSecretKind, registry, spec({ data: ruled }));
   await scene.settle(120_000);
   expect(scene.workloads.count("Deployment", "web")).toBe(0);
   scene.vault().writeAs(account, ["login"]);

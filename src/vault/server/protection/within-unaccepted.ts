@@ -21,7 +21,7 @@ function totalOf(received: Received, { sender, bytes }: UnacceptedShares): numbe
   return others.reduce((sum, each) => sum + each.bytes, bytes);
 }
 
-/** What the amounts that recipients have not accepted are limited by. */
+/** Limits of the amounts that recipients have not accepted. */
 interface Limited {
   readonly clock: Clock;
   readonly limits: Pick<Limits, "quotas">;

@@ -123,8 +123,8 @@ export interface RotationResult {
 }
 
 /**
- * What a write in progress seals under the former key is in no row yet, and nothing would seal it
- * again: the change of the key waits for it.
+ * The writer that changes the key. It waits for writes in progress: what they seal under the former
+ * key is in no row yet, and nothing would seal it again.
  */
 const alone = { ...background, alone: true };
 
