@@ -118,7 +118,7 @@ describe("SyncReconciler for a source that is no longer listed", () => {
 
   test("keeps the target permanently if it was missing before its deadline", async () => {
     const scene = await withDeadline();
-    await scene.clock.advance(HOUR - 1);
+    await scene.clock.advance(HOUR - 6_000);
     scene.vault.lists();
     expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
     expect(scene.status.items).toEqual([{ secretKey: "password", key: "db", version: 1 }]);
@@ -131,7 +131,7 @@ describe("SyncReconciler for a source that is no longer listed", () => {
 
   test("keeps the target if it was missing before its deadline and is reconciled only later", async () => {
     const scene = await withDeadline();
-    await scene.clock.advance(HOUR - 1);
+    await scene.clock.advance(HOUR - 6_000);
     scene.vault.lists();
     await scene.clock.advance(HOUR);
     scene.vault.lists({ name: "other" });
