@@ -268,14 +268,18 @@ test("a ClusterVaultFile keeps a ConfigMap in a namespace with the label", async
   expect(await countsOf("clustervaultfiles", name)).toEqual(one);
 });
 
+/** Reports whether a denial is of a write into a namespace that an earlier test deletes. */
+const isTerminating = (message = ""): boolean => message.includes("is being terminated");
+
 test("no request is denied, and each permission for cluster-scoped kinds is used", async () => {
   await world.operator.stop();
   const events = (await world.plane.auditEvents({ since: mark })).filter(
     ({ user }) => user.username === OPERATOR_USER,
   );
-  expect(
-    events.filter(({ responseStatus }) => responseStatus?.code === 403).map(permissionOf),
-  ).toEqual([]);
+  const denied = events.filter(
+    ({ responseStatus: { code, message } = {} }) => code === 403 && !isTerminating(message),
+  );
+  expect(denied.map(permissionOf)).toEqual([]);
   const used = new Set(events.map(permissionOf));
   const manifests = await manifestsOf(world.plane, "deploy/base", OPERATOR_NAMESPACE);
   const granted = manifests.filter(

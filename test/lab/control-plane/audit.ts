@@ -21,7 +21,7 @@ export const AuditEvent = z.object({
       apiGroup: z.string().optional(),
     })
     .optional(),
-  responseStatus: z.object({ code: z.int().optional() }).optional(),
+  responseStatus: z.object({ code: z.int().optional(), message: z.string().optional() }).optional(),
   requestReceivedTimestamp: z.string(),
 });
 export type AuditEvent = z.infer<typeof AuditEvent>;
