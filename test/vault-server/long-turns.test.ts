@@ -1,7 +1,8 @@
-import { DatabaseSync, StatementSync } from "node:sqlite";
-import { expect, test, vi } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
+import { spyOnStatements } from "../lab/vault/statement-spy.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultResponse } from "../lab/vault/vault-client.ts";
 
@@ -62,8 +63,6 @@ interface Most {
 /** Records what the statements of the server's SQLite connections do. */
 function recordStatements(): Disposable & { readonly most: Most } {
   const most: Most = { rows: 0, versions: 0, erased: 0, ms: 0 };
-  // oxlint-disable-next-line typescript/unbound-method -- called with the statement
-  const { all, run } = StatementSync.prototype;
   const measured = <T>(sql: string, work: () => T, rowsOf: (result: T) => number): T => {
     const start = process.threadCpuUsage();
     const result = work();
@@ -75,32 +74,8 @@ function recordStatements(): Disposable & { readonly most: Most } {
     if (/DELETE FROM (?:secret_versions|person_grants|secrets)/u.test(sql)) most.erased += rows;
     return result;
   };
-  const spies = [
-    vi.spyOn(StatementSync.prototype, "all").mockImplementation(function (
-      this: StatementSync,
-      ...values
-    ) {
-      return measured(
-        this.sourceSQL,
-        () => all.apply(this, values),
-        ({ length }) => length,
-      );
-    }),
-    vi.spyOn(StatementSync.prototype, "run").mockImplementation(function (
-      this: StatementSync,
-      ...values
-    ) {
-      return measured(
-        this.sourceSQL,
-        () => run.apply(this, values),
-        ({ changes }) => Number(changes),
-      );
-    }),
-  ];
-  const restore = (): void => {
-    for (const spy of spies) spy.mockRestore();
-  };
-  return { most, [Symbol.dispose]: restore };
+  const spies = spyOnStatements(measured);
+  return { most, [Symbol.dispose]: () => spies[Symbol.dispose]() };
 }
 
 test("no statement of a request reads or changes more rows the more a secret has", async () => {

@@ -1,7 +1,8 @@
-import { DatabaseSync, StatementSync } from "node:sqlite";
-import { expect, test, vi } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
+import { spyOnStatements } from "../lab/vault/statement-spy.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 
 const directory = new TestDirectory();
@@ -21,30 +22,14 @@ function addVersions(data: string): void {
 }
 
 /** Records how many rows one statement of the server returned or changed at most. */
-function recordRows(): Disposable & { most: number } {
-  // oxlint-disable-next-line typescript/unbound-method -- called with the statement
-  const { all, run } = StatementSync.prototype;
-  const recorded = { most: 0, [Symbol.dispose]: () => vi.restoreAllMocks() };
-  const note = (rows: number): void => {
-    recorded.most = Math.max(recorded.most, rows);
-  };
-  vi.spyOn(StatementSync.prototype, "all").mockImplementation(function (
-    this: StatementSync,
-    ...values
-  ) {
-    const rows = all.apply(this, values);
-    note(rows.length);
-    return rows;
-  });
-  vi.spyOn(StatementSync.prototype, "run").mockImplementation(function (
-    this: StatementSync,
-    ...values
-  ) {
-    const result = run.apply(this, values);
-    note(Number(result.changes));
+function recordRows(): Disposable & { readonly recorded: { most: number } } {
+  const recorded = { most: 0 };
+  const spies = spyOnStatements((_, work, rowsOf) => {
+    const result = work();
+    recorded.most = Math.max(recorded.most, rowsOf(result));
     return result;
   });
-  return recorded;
+  return { recorded, [Symbol.dispose]: () => spies[Symbol.dispose]() };
 }
 
 test("no statement reads or changes more rows the more versions a file has", async () => {
@@ -76,5 +61,5 @@ test("no statement reads or changes more rows the more versions a file has", asy
   await remove({ filename: "c" });
   expect((await ann.call("trash_empty")).json()).toEqual({ deleted: 1 });
   expect((await ann.call("list_file")).json().files).toEqual([]);
-  expect(rows.most).toBeLessThanOrEqual(MOST_ROWS);
+  expect(rows.recorded.most).toBeLessThanOrEqual(MOST_ROWS);
 });

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { Consumer, ConsumerUse } from "../store/records.ts";
+import { pagesOf } from "../store/all-pages.ts";
 import type { Store } from "../store/store.ts";
 import { WRITE_INTERVAL_MS } from "../store/tables/consumer-table.ts";
 
@@ -52,8 +53,7 @@ export class ConsumerUses {
     this.#forget();
     const noted = [...this.#noted.values()];
     for (const [account, uses] of Map.groupBy(noted, (use) => use.account)) {
-      for (let from = 0; from < uses.length; from += BATCH_SIZE)
-        await this.#write(store, account, uses.slice(from, from + BATCH_SIZE));
+      for (const some of pagesOf(uses, BATCH_SIZE)) await this.#write(store, account, some);
     }
   }
 

@@ -3,6 +3,7 @@ import type { FastifyReply } from "fastify";
 import type { FileRecord, FileVersionRecord } from "../../../protocol/responses.ts";
 import { chargedByLength } from "../protection/token-buckets.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { eachPage } from "../store/all-pages.ts";
 import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown } from "../http/etag.ts";
@@ -40,16 +41,10 @@ async function* filePages(
   context: VaultContext,
   caller: Caller,
 ): AsyncGenerator<NestedItem[], void> {
-  let after: ListedVersion | undefined;
-  do {
-    const from = after;
-    const page = await context.store.read(
-      ({ files }) => files.list(caller.email, from, PAGE_SIZE),
-      partyOf(caller),
-    );
+  const read = (after: ListedVersion | undefined): Promise<ListedVersion[]> =>
+    context.store.read(({ files }) => files.list(caller.email, after, PAGE_SIZE), partyOf(caller));
+  for await (const page of eachPage(PAGE_SIZE, read))
     yield page.map((listed) => itemOf(context, listed));
-    after = page.length < PAGE_SIZE ? undefined : page.at(-1);
-  } while (after);
 }
 
 /**

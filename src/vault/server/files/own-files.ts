@@ -1,7 +1,8 @@
 import type { TrashedRecord } from "../../../protocol/responses.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
-import { allPages } from "../store/all-pages.ts";
+import { allPages, eachPage } from "../store/all-pages.ts";
 import { partyOf } from "../store/credential.ts";
+import type { StoredFile } from "../store/records.ts";
 import type { VaultContext } from "../context.ts";
 import { moveToTrash, trimTrash } from "../protection/removal.ts";
 import { openDigest, readBlob } from "./blob.ts";
@@ -101,12 +102,10 @@ const PER_BATCH = 100;
 /** Deletes all files of the caller, in transactions of some files each; returns their number. */
 export async function deleteAllFiles(context: VaultContext, caller: Caller): Promise<number> {
   const keeps = context.trashDays > 0;
-  let deleted = 0;
-  for (let after: string | undefined = ""; after !== undefined;) {
-    const from = after;
-    const batch = await writeAs(context, caller, async (transaction) => {
+  const deleteNext = (after: StoredFile | undefined): Promise<StoredFile[]> =>
+    writeAs(context, caller, async (transaction) => {
       const { files } = transaction;
-      const next = await files.named(caller.email, from, PER_BATCH);
+      const next = await files.named(caller.email, after?.name ?? "", PER_BATCH);
       for (const { id } of next) {
         if (keeps) await moveToTrash(context, transaction, "file", id, context.clock.now());
         else await files.remove(id);
@@ -114,8 +113,7 @@ export async function deleteAllFiles(context: VaultContext, caller: Caller): Pro
       if (keeps) await trimTrash(context, transaction, caller.email, next.length);
       return next;
     });
-    deleted += batch.length;
-    after = batch.length < PER_BATCH ? undefined : batch.at(-1)?.name;
-  }
+  let deleted = 0;
+  for await (const { length } of eachPage(PER_BATCH, deleteNext)) deleted += length;
   return deleted;
 }

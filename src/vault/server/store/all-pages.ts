@@ -1,17 +1,24 @@
-/**
- * Returns everything that pages of at most `size` have, in their order.
- * @param read returns the page after an entry; without one, the first
- */
-export async function allPages<T>(
+/** Returns the page after an entry; without one, the first. */
+type ReadPage<T> = (after: T | undefined) => Promise<readonly T[]>;
+
+/** Yields pages of at most `size`, each when it is requested. The first one may be empty. */
+export async function* eachPage<T>(
   size: number,
-  read: (after: T | undefined) => Promise<readonly T[]>,
-): Promise<T[]> {
+  read: ReadPage<T>,
+): AsyncGenerator<readonly T[], undefined> {
+  let after: T | undefined;
+  do {
+    const page = await read(after);
+    yield page;
+    after = page.length < size ? undefined : page.at(-1);
+  } while (after !== undefined);
+  return undefined;
+}
+
+/** Returns everything that pages of at most `size` have, in their order. */
+export async function allPages<T>(size: number, read: ReadPage<T>): Promise<T[]> {
   const all: T[] = [];
-  for (let length = size; length === size;) {
-    const page = await read(all.at(-1));
-    all.push(...page);
-    length = page.length;
-  }
+  for await (const page of eachPage(size, read)) all.push(...page);
   return all;
 }
 

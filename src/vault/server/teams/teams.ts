@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { TeamRecord } from "../../../protocol/responses.ts";
 import { requireUnlimited } from "../access/permission.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
+import { eachPage } from "../store/all-pages.ts";
 import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
@@ -203,16 +204,9 @@ async function* memberPages(
   { store }: VaultContext,
   caller: Caller,
 ): AsyncGenerator<NestedItem[], void> {
-  let after: Membership | undefined;
-  do {
-    const from = after;
-    const page = await store.read(
-      ({ teams }) => teams.list(caller.email, from, PAGE_SIZE),
-      partyOf(caller),
-    );
-    yield page.map(itemOf);
-    after = page.length < PAGE_SIZE ? undefined : page.at(-1);
-  } while (after);
+  const read = (after: Membership | undefined): Promise<Membership[]> =>
+    store.read(({ teams }) => teams.list(caller.email, after, PAGE_SIZE), partyOf(caller));
+  for await (const page of eachPage(PAGE_SIZE, read)) yield page.map(itemOf);
 }
 
 /** Yields the teams the caller is a member of as JSON, by name in code point order. */

@@ -4,6 +4,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { jsonList } from "../http/json-list.ts";
 import { timestamp } from "../http/timestamp.ts";
+import { eachPage } from "../store/all-pages.ts";
 import { partyOf } from "../store/credential.ts";
 import { trashKinds, type ListedEntry, type TrashKind } from "../store/tables/trash-table.ts";
 
@@ -16,16 +17,12 @@ async function* entriesOf(
   caller: Caller,
   kind: TrashKind,
 ): AsyncGenerator<ListedEntry, undefined> {
-  let after: ListedEntry | undefined;
-  do {
-    const from = after;
-    const page = await store.readOne(
-      ({ trash }) => trash.list(kind, caller.email, from, clock.now(), PAGE),
+  const read = (after: ListedEntry | undefined): Promise<ListedEntry[]> =>
+    store.readOne(
+      ({ trash }) => trash.list(kind, caller.email, after, clock.now(), PAGE),
       partyOf(caller),
     );
-    yield* page;
-    after = page.length < PAGE ? undefined : page.at(-1);
-  } while (after);
+  for await (const page of eachPage(PAGE, read)) yield* page;
   return undefined;
 }
 

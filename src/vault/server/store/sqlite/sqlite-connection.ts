@@ -131,17 +131,18 @@ export class SqliteConnection implements SqlConnection {
   }
 
   /**
-   * Returns what a statement waits for: those that were called before it, each of which may take
-   * long. Without it, the statement runs immediately; otherwise it calls `#started` right before.
+   * Runs a statement after those that were called before it, each of which may take long. Without
+   * any, it runs immediately.
    */
-  #turn(): Promise<void> | undefined {
+  async #inTurn<T>(statement: () => T): Promise<T> {
     const before = this.#waiting;
-    this.#waiting = before ? before.then(() => this.#slices?.pause()) : this.#slices?.pause();
-    return this.#waiting;
-  }
-
-  #started(turn: Promise<void>): void {
-    if (this.#waiting === turn) this.#waiting = undefined;
+    const turn = before ? before.then(() => this.#slices?.pause()) : this.#slices?.pause();
+    this.#waiting = turn;
+    if (turn) {
+      await turn;
+      if (this.#waiting === turn) this.#waiting = undefined;
+    }
+    return statement();
   }
 
   /** Resolves when all statements that were called have run. */
@@ -149,32 +150,19 @@ export class SqliteConnection implements SqlConnection {
     while (this.#waiting) await this.#waiting;
   }
 
-  async get(sql: string, ...values: SqlValue[]): Promise<Row | undefined> {
-    const turn = this.#turn();
-    if (turn) {
-      await turn;
-      this.#started(turn);
-    }
-    return this.#first(sql, ...values);
+  get(sql: string, ...values: SqlValue[]): Promise<Row | undefined> {
+    return this.#inTurn(() => this.#first(sql, ...values));
   }
 
-  async all(sql: string, ...values: SqlValue[]): Promise<Row[]> {
-    const turn = this.#turn();
-    if (turn) {
-      await turn;
-      this.#started(turn);
-    }
-    const { statement, positions } = this.#prepare(sql);
-    return statement.all(...values).map((row) => new Row(positions, valuesOf(row)));
+  all(sql: string, ...values: SqlValue[]): Promise<Row[]> {
+    return this.#inTurn(() => {
+      const { statement, positions } = this.#prepare(sql);
+      return statement.all(...values).map((row) => new Row(positions, valuesOf(row)));
+    });
   }
 
-  async run(sql: string, ...values: SqlValue[]): Promise<number> {
-    const turn = this.#turn();
-    if (turn) {
-      await turn;
-      this.#started(turn);
-    }
-    return Number(this.#prepare(sql).statement.run(...values).changes);
+  run(sql: string, ...values: SqlValue[]): Promise<number> {
+    return this.#inTurn(() => Number(this.#prepare(sql).statement.run(...values).changes));
   }
 
   /** The same as `run`: `secure_delete` overwrites immediately. */
