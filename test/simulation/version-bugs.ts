@@ -47,8 +47,8 @@ export const versionBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "controllers/sync/former-keys.ts",
-        from: "return keys.size === 0 ||",
-        to: "return keys.size >= 0 ||",
+        from: "if (keys.size === 0) return undefined;",
+        to: "if (keys.size >= 0) return undefined;",
       },
     ],
   },

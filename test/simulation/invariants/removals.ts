@@ -132,33 +132,45 @@ function checkKeys(
 }
 
 /**
+ * Yields the keys whose bytes are of a source that a target has under no key any more. What several
+ * sources made belongs to none of them.
+ */
+function* lostSources({
+  world: { vaults },
+  was,
+  is,
+}: TargetWrite): Generator<{ readonly key: string; readonly origin: Origin }, void> {
+  const kept = Object.values(is).flatMap((base64) => vaults.originsIn(base64));
+  for (const [key, base64] of Object.entries(was)) {
+    const [origin, another] = vaults.originsIn(base64);
+    if (origin === undefined || another !== undefined) continue;
+    if (!kept.some((one) => isSameSource(one, origin))) yield { key, origin };
+  }
+}
+
+/**
  * A name that a rule finds, and that is not listed, keeps its bytes whatever key an edited rule makes
  * of it, and whichever name makes the same one (I1).
  */
 function checkFoundNames(
-  { world, name, after, owner, was, is }: TargetWrite,
+  write: TargetWrite,
   specs: readonly Spec[],
   known: readonly Known[],
   had: readonly Origin[],
 ): void {
+  const { world, name, after, owner, is } = write;
   const [kind = ""] = owner.split("/");
-  const kept = new Set(Object.values(is).flatMap((base64) => world.vaults.originsIn(base64)));
-  for (const [key, base64] of Object.entries(was)) {
-    const [origin, another] = world.vaults.originsIn(base64);
-    // What several sources made belongs to none of them.
-    if (origin === undefined || another !== undefined) continue;
+  for (const { key, origin } of lostSources(write)) {
     const others = world.vaults.originsIn(is[key] ?? "");
     // An edit may give the key to a source that it names, and the vault the name to another owner.
     const isGiven = specs.some((spec) => namesKey(spec, key)) || others.length === 0;
     if (key in is && (isGiven || others.some((one) => one.name === origin.name))) continue;
-    const isKept = [...kept].some((one) => isSameSource(one, origin));
     // The operator may still follow a spec that names the key.
     const itemOf = (spec: Spec): Item | undefined =>
       (isDerived(spec) ? [] : outputsOf(spec)).find(
         (one) => (one.absence === "found" || one.key === key) && hasSource(one, [origin.name]),
       )?.items[0];
-    if (isKept || known.length === 0 || specs.some((spec) => itemOf(spec)?.absence !== "found"))
-      continue;
+    if (known.length === 0 || specs.some((spec) => itemOf(spec)?.absence !== "found")) continue;
     const isLost = known.every(({ spec, connection }) => {
       const item = itemOf(spec)!;
       return (
@@ -185,18 +197,15 @@ const namesKey = (spec: Spec, key: string): boolean =>
  * that key to something else (I1).
  */
 function checkRenamedKeys(
-  { world, name, owner, was, is }: TargetWrite,
+  write: TargetWrite,
   specs: readonly Spec[],
   known: readonly Known[],
   had: readonly Origin[],
 ): void {
+  if (known.length === 0) return;
+  const { world, name, owner, was } = write;
   const [kind = ""] = owner.split("/");
-  const kept = Object.values(is).flatMap((base64) => world.vaults.originsIn(base64));
-  for (const [key, base64] of Object.entries(was)) {
-    const [origin, another] = world.vaults.originsIn(base64);
-    // What several sources made belongs to none of them.
-    if (origin === undefined || another !== undefined) continue;
-    if (kept.some((one) => isSameSource(one, origin)) || known.length === 0) continue;
+  for (const { key, origin } of lostSources(write)) {
     // The operator may still follow a spec that names the key.
     const itemOf = (spec: Spec): Item | undefined => {
       if (isDerived(spec) || (spec.target?.type ?? "Opaque") !== "Opaque") return undefined;

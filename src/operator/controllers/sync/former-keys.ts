@@ -30,6 +30,7 @@ export function withFormerKeys(
     keys.set(item, key);
     former.delete(key);
   }
+  if (keys.size === 0) return undefined;
   const items = resource.items.map((item) => ({ ...item, id: keys.get(item) ?? item.id }));
   // A type may require the new key.
   const lackOf = (all: readonly SyncItem[]): number =>
@@ -37,9 +38,7 @@ export function withFormerKeys(
       resource,
       all.map(({ id }) => id),
     ).length;
-  return keys.size === 0 || lackOf(items) > lackOf(resource.items)
-    ? undefined
-    : { ...resource, items };
+  return lackOf(items) > lackOf(resource.items) ? undefined : { ...resource, items };
 }
 
 /** Returns what a target has under keys that no item names. A rule knows its own keys. */
