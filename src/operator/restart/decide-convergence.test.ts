@@ -44,6 +44,7 @@ const change = {
   isCreation: true,
   isMounted: false,
   isImmutable: false,
+  formerNodes: new Set<string>(),
   syncPeriodMs: 90_000,
 };
 

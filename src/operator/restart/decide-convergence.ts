@@ -16,6 +16,8 @@ export interface TargetChange {
   readonly isMounted: boolean;
   /** The kubelet does not renew the volumes of pods that run: the target is immutable. */
   readonly isImmutable: boolean;
+  /** The {@link nodesWithFormer} content of the target. */
+  readonly formerNodes: ReadonlySet<string>;
   /** Time in milliseconds within which a kubelet renews a volume. */
   readonly syncPeriodMs: number;
 }
@@ -43,7 +45,13 @@ type Lag = "none" | "follows" | "restart";
 function lagOf(
   { isReady, isTerminating }: RunningPod,
   { by, startedAt }: PodUse,
-  { changedAt, isCreation, isMounted, isImmutable, syncPeriodMs }: TargetChange,
+  {
+    changedAt,
+    isCreation,
+    isMounted,
+    isImmutable,
+    syncPeriodMs,
+  }: Omit<TargetChange, "formerNodes">,
 ): Lag {
   // A kubelet may cache what it gives to a container of a pod that it knows.
   const isStartedLater = (cachedMs: number): boolean =>
@@ -63,11 +71,47 @@ function lagOf(
   }
 }
 
-/** Returns what a pod lacks. One that was created after the change has started with its content. */
+const isCreatedAfter = (pod: RunningPod, { changedAt }: Pick<TargetChange, "changedAt">): boolean =>
+  pod.createdAt >= changedAt + PRECISION_MS;
+
+/** Reports whether no container of a pod that uses the target has started. */
+const isWaiting = (uses: readonly PodUse[]): boolean =>
+  uses.every(({ by, startedAt }) => by === "start" && startedAt === -Infinity);
+
+/**
+ * Returns the nodes whose kubelet gives new pods the former content of an immutable target: it knows
+ * that until no pod of the node uses the target.
+ *
+ * @param before those that were found before
+ */
+export function nodesWithFormer(
+  pods: readonly RunningPod[],
+  change: Omit<TargetChange, "formerNodes">,
+  before: ReadonlySet<string> = new Set(),
+): ReadonlySet<string> {
+  const nodes = new Set<string>();
+  for (const pod of change.isImmutable ? pods : []) {
+    const uses = pod.uses.get(change.target);
+    if (uses === undefined || pod.node === undefined) continue;
+    const isFirst = change.isCreation && isWaiting(uses);
+    const isFormer =
+      !isCreatedAfter(pod, change) &&
+      !isFirst &&
+      uses.some((use) => lagOf(pod, use, change) !== "none");
+    if (before.has(pod.node) || isFormer) nodes.add(pod.node);
+  }
+  return nodes;
+}
+
+/**
+ * Returns what a pod lacks. One that was created after the change has started with its content,
+ * unless its node has the former one.
+ */
 function lagOfPod(pod: RunningPod, change: TargetChange): Lag {
   const restart = pod.isTerminating ? "follows" : "restart";
   if (change.formerTargets.some((former) => pod.uses.has(former))) return restart;
-  if (pod.createdAt >= change.changedAt + PRECISION_MS) return "none";
+  if (isCreatedAfter(pod, change))
+    return pod.node !== undefined && change.formerNodes.has(pod.node) ? restart : "none";
   const lags = (pod.uses.get(change.target) ?? []).map((use) => lagOf(pod, use, change));
   if (lags.includes("restart")) return restart;
   return lags.includes("follows") ? "follows" : "none";

@@ -28,6 +28,8 @@ export interface PodUse {
 export interface RunningPod {
   /** `<kind>/<name>` of what a user restarts: a workload, a Job, or the pod itself. */
   readonly workload: string;
+  /** Name of its node; `undefined` until it is scheduled. */
+  readonly node: string | undefined;
   /** Time of its creation by the clock of the API server, in milliseconds since the epoch. */
   readonly createdAt: number;
   readonly isReady: boolean;
@@ -64,7 +66,7 @@ const pod = z.object({
       .array(z.object({ kind: z.string(), name: z.string(), controller: z.boolean().catch(false) }))
       .catch([]),
   }),
-  spec: podSpec,
+  spec: podSpec.extend({ nodeName: z.string().optional().catch(undefined) }),
   status: z
     .object({
       phase: z.string().catch(""),
@@ -152,6 +154,7 @@ export function runningPod(object: unknown): RunningPod | undefined {
   if (phase === "Succeeded" || phase === "Failed") return undefined;
   return {
     workload: workloadOf(parsed),
+    node: parsed.spec.nodeName,
     createdAt: parsed.metadata.creationTimestamp ?? -Infinity,
     isTerminating: parsed.metadata.deletionTimestamp !== undefined,
     isReady: conditions.some(({ type, status }) => type === "Ready" && status === "True"),

@@ -8,6 +8,8 @@ export interface PodParts {
   readonly owner?: string;
   /** Ending of the name of the ReplicaSet. */
   readonly hash?: string;
+  /** Name of its node; none by default. */
+  readonly node?: string;
   readonly env?: readonly string[];
   readonly volumes?: readonly string[];
   readonly subPaths?: readonly string[];
@@ -36,8 +38,9 @@ function volume(target: string, name: string): object {
 }
 
 /** Returns the spec of a pod with one container. */
-function podSpecOf({ env = [], volumes = [], subPaths = [], pull = [] }: PodParts): object {
+function podSpecOf({ node, env = [], volumes = [], subPaths = [], pull = [] }: PodParts): object {
   return {
+    ...(node !== undefined && { nodeName: node }),
     containers: [
       {
         name: "app",

@@ -160,6 +160,39 @@ test("a volume of an immutable target does not follow when the target is recreat
   expect(converged()).toBe(notRestarted("StatefulSet web"));
 });
 
+test("a new pod next to one with the former content of an immutable target has that too", async () => {
+  await using scene = await started({ target: { immutable: true } });
+  const { world, pods, converged } = scene;
+  const web = (hash: string, node: string) =>
+    pods.create(`web-${hash}`, { owner: "Deployment/web", hash, node, env: [TARGET] });
+  web("a", "first");
+  await change(scene);
+  world.deleteTarget();
+  await world.settle(MINUTE);
+  // Its kubelet knows the former Secret as long as a pod of the node uses it.
+  web("b", "first");
+  web("c", "second");
+  await world.settle(MINUTE);
+  pods.remove("web-a");
+  await world.settle(10 * MINUTE);
+  expect(converged()).toBe(notRestarted("Deployment web"));
+  pods.remove("web-b");
+  await world.settle(10 * MINUTE);
+  expect(converged()).toBe(TRUE);
+});
+
+test("a pod that waited for an immutable target leaves no former content on its node", async () => {
+  await using scene = await started({ target: { immutable: true } });
+  const { world, pods, converged } = scene;
+  world.deleteTarget();
+  pods.create("web-0", { owner: "StatefulSet/web", node: "first", env: [TARGET], isWaiting: true });
+  await world.settle(20_000);
+  pods.create("web-1", { owner: "StatefulSet/web", node: "first", env: [TARGET] });
+  pods.startContainer("web-0");
+  await world.settle(10 * MINUTE);
+  expect(converged()).toBe(TRUE);
+});
+
 test("a Deployment with an old pod after its rollout is not restarted again", async () => {
   await using scene = await started();
   const { world, pods, converged } = scene;

@@ -14,6 +14,7 @@ import {
   convergedCondition,
   decideConvergence,
   isConverged,
+  nodesWithFormer,
 } from "../../restart/decide-convergence.ts";
 import type { RunningPod } from "../../restart/running-pod.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
@@ -184,7 +185,7 @@ export class ConvergenceReconciler {
   /** Decides by the time of the last write of the target. */
   #decide(changed: Changed, written: SeenWrite, pods: readonly RunningPod[]): Convergence {
     const { volumeSyncMs, clock } = this.#options;
-    const { object, status, target } = changed;
+    const { object, status, target, change: pending } = changed;
     const change = {
       target: `${target.kind}/${target.name}`,
       formerTargets: status.formerTargets ?? [],
@@ -194,7 +195,10 @@ export class ConvergenceReconciler {
       isImmutable: isImmutable(object),
       syncPeriodMs: volumeSyncMs,
     };
-    return decideConvergence(pods, change, (workload) => this.#isRestarted(workload, changed));
+    const formerNodes = nodesWithFormer(pods, change, pending.formerNodes);
+    pending.formerNodes = formerNodes;
+    const isRestarted = (workload: string): boolean => this.#isRestarted(workload, changed);
+    return decideConvergence(pods, { ...change, formerNodes }, isRestarted);
   }
 
   /**

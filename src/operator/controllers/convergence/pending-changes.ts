@@ -28,6 +28,8 @@ export interface PendingChange {
   readonly isShown: boolean;
   /** The last write of the target, as far as known. */
   written?: SeenWrite;
+  /** The nodes that had the former content of an immutable target at the last list. */
+  formerNodes?: ReadonlySet<string>;
 }
 
 /** Returns the time of the last change, unless it is known what the pods run. */
