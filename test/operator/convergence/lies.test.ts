@@ -207,6 +207,21 @@ test("a Deployment with an old pod after its rollout is not restarted again", as
   expect(converged()).toBe(notRestarted("Deployment web"));
 });
 
+test("a version that came and went before a restart was due restarts nothing, and may run", async () => {
+  const rolloutRestart = [{ kind: "Deployment", name: "web" }];
+  await using scene = await started({ rolloutRestart });
+  const { world, pods, converged } = scene;
+  world.workloads.create("Deployment", "web");
+  pods.create("web-a-1", { owner: "Deployment/web", hash: "a", env: [TARGET] });
+  await world.settle();
+  await change(scene, 2, 5_000);
+  pods.create("web-a-2", { owner: "Deployment/web", hash: "a", env: [TARGET] });
+  world.follow({ password: { key: "db", version: 1 } }, { rolloutRestart });
+  await world.settle(10 * MINUTE);
+  expect(world.workloads.count("Deployment", "web")).toBe(0);
+  expect(converged()).toBe(notRestarted("Deployment web"));
+});
+
 test("a Deployment is not restarted because the resource names another one", async () => {
   await using scene = await started();
   const { world, pods, converged } = scene;
