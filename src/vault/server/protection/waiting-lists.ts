@@ -65,6 +65,13 @@ class Wake {
 }
 
 /**
+ * Reports whether a time passed during a read: the read has the state before the list changed by
+ * itself, or before the credential ended.
+ */
+const hasPassed = (time: number, readAt: number, now: number): boolean =>
+  readAt < time && time <= now;
+
+/**
  * Requests that wait until the caller's list changes
  * (docs/design/vault-contract.md#waiting-for-a-change).
  */
@@ -135,10 +142,11 @@ export class WaitingLists {
       if (!live) throw errors.invalidAccessToken();
       const now = this.#clock.now();
       const timeLeft = deadline - this.#clock.monotonic();
-      // The list changed by itself during the read: the read has the state before.
-      if (state.sameTag !== undefined && state.until <= now && now > readAt && timeLeft > 0)
+      const { expiresAt } = caller.credential;
+      if (hasPassed(expiresAt, readAt, now)) continue;
+      if (state.sameTag !== undefined && hasPassed(state.until, readAt, now) && timeLeft > 0)
         continue;
-      const leftMs = Math.min(timeLeft, state.until - now, caller.credential.expiresAt - now);
+      const leftMs = Math.min(timeLeft, state.until - now, expiresAt - now);
       if (state.sameTag === undefined || leftMs <= 0 || this.#released || reply.raw.destroyed)
         return state;
       if (state.subjects.join() !== watched.join()) watched = state.subjects;
