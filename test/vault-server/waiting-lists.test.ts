@@ -5,6 +5,7 @@ import { useVault } from "../lab/vault/use-vault.ts";
 import { VaultClient, type VaultResponse } from "../lab/vault/vault-client.ts";
 import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 import { mailTo } from "../lab/mail/smtp-server.ts";
+import { WebSession } from "../lab/vault/web-session.ts";
 
 type ListOperation = "list_no_dup" | "list_file";
 const lists = ["list_no_dup", "list_file"] as const;
@@ -132,6 +133,19 @@ describe.each(lists)("%s with the preference wait", (operation) => {
     expect(await waitingIn(vault)).toBe(1);
     await clock.advance(1);
     expect((await response).outcome()).toBe("401 invalid_token");
+  });
+
+  test("waits beyond the former expiry of the session that its request extends", async () => {
+    const session = await WebSession.logIn(vault, cid.email);
+    const etag = await tagOf(session, operation);
+    await clock.advance(3_600_000 - 10_000);
+    const headers = { "if-none-match": etag, prefer: "wait=50" };
+    const response = session.call(operation, {}, headers);
+    await expect.poll(() => waitingIn(vault)).toBe(1);
+    await clock.advance(49_999);
+    expect(await waitingIn(vault)).toBe(1);
+    await clock.advance(1);
+    expect(outcomeOf(await response)).toEqual([304, "wait"]);
   });
 
   test("leaves no waiting request behind when the client disconnects", async () => {

@@ -80,17 +80,21 @@ async function sentSession(
 }
 
 /**
- * Counts a request of a session, and extends the session. @throws ServiceError `rate_limited`
+ * Counts a request of a session, extends the session, and returns it with its new expiry. @throws
+ * ServiceError `rate_limited`
  */
-async function use(context: VaultContext, session: Session): Promise<void> {
+async function use(
+  context: VaultContext,
+  session: Session & LiveSession,
+): Promise<Session & LiveSession> {
   const { store, clock } = context;
   countRequest(context, { ...session, login: session.digest });
   const now = clock.now();
-  if (now - session.usedAt < WRITE_INTERVAL_MS) return;
+  if (now - session.usedAt < WRITE_INTERVAL_MS) return session;
   const expiresAt = Math.min(now + IDLE_MS, session.createdAt + MAX_AGE_MS);
-  await store.write(({ sessions }) => sessions.update({ ...session, expiresAt, usedAt: now }), {
-    account: session.email,
-  });
+  const used = { ...session, expiresAt, usedAt: now };
+  await store.write(({ sessions }) => sessions.update(used), { account: session.email });
+  return used;
 }
 
 /**
@@ -104,8 +108,7 @@ export async function currentSession(
 ): Promise<LiveSession | undefined> {
   requireOwnOrigin(request.headers, context.appUrl());
   const session = await sentSession(context, request);
-  if (session) await use(context, session);
-  return session;
+  return session && use(context, session);
 }
 
 /**
@@ -120,8 +123,7 @@ export async function requireSession(
   const session = await sentSession(context, request);
   if (!session) throw errors.sessionExpired();
   requireCsrfToken(request.headers, context.appUrl(), session.token);
-  await use(context, session);
-  return session;
+  return use(context, session);
 }
 
 /**
