@@ -1,6 +1,7 @@
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
-import { operationPath } from "../../src/protocol/operation-paths.ts";
+import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
+import { SqliteStore } from "../../src/vault/server/store/sqlite/sqlite-store.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { receivedMail } from "../lab/mail/smtp-server.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
@@ -43,6 +44,30 @@ function countedStatements(): Disposable & {
   };
 }
 
+/** Runs the work of each write twice, as a store does after a conflict, until disposed. */
+function repeatedWrites(): Disposable {
+  // oxlint-disable-next-line typescript/unbound-method -- called with its store, by `call`
+  const { write } = SqliteStore.prototype;
+  const conflict = new Error("conflict");
+  const spy = vi.spyOn(SqliteStore.prototype, "write").mockImplementation(async function (
+    this: SqliteStore,
+    work,
+    writer,
+  ) {
+    const conflicting = write.call(
+      this,
+      async (transaction) => {
+        await work(transaction);
+        throw conflict;
+      },
+      writer,
+    );
+    await expect(conflicting).rejects.toBe(conflict);
+    return write.call(this, work, writer);
+  });
+  return { [Symbol.dispose]: () => spy.mockRestore() };
+}
+
 test("a request counts as one for every 20 changes and may exceed the rate once", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, limits });
@@ -67,6 +92,36 @@ test("a request counts as one for every 20 changes and may exceed the rate once"
   expect([refused.outcome(), refused.headers["retry-after"]]).toEqual(["429 rate_limited", "1"]);
   await clock.advance(100);
   expect((await share(["a"], 1)).status).toBe(200);
+});
+
+test.each<[Operation, object]>([
+  ["share", { key_name: "a", permission: "R", usr_id_from: "ann@example.com", group_id_to: "t" }],
+  ["update_key_metadata", { key_name: "a", key_version: 2, metadata: { note: "long" } }],
+  ["version_delete", { key_name: "a", key_version: 2 }],
+  ["rename", { key_name: "a", new_name: "b" }],
+  ["trash_restore", { id: [] }],
+])("%s counts its changes once when its transaction runs again", async (operation, body) => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ data: ":memory:", clock, limits, trashDays: 1 });
+  const ann = await vault.client("ann@example.com");
+  const change = async (changing: Operation, more: object) => {
+    const response = await ann.call(changing, more);
+    expect([changing, response.outcome()]).toEqual([changing, "200"]);
+    return response.json();
+  };
+  for (const key_value of ["v", "w"]) await change("protect", { key_name: "a", key_value });
+  const grant = { key_name: "a", permission: "R", usr_id_from: ann.email };
+  await change("share", { ...grant, usr_id_to: recipients(100) });
+  await change("team_create", { group_id: "t", members: recipients(100) });
+  const restores = operation === "trash_restore";
+  const { trash = [] } = restores ? await change("delete", { key_name: "a" }) : {};
+  const ids = trash.map(({ id }: { id: string }) => id);
+  await clock.advance(60_000);
+  using _repeated = repeatedWrites();
+  await change(operation, { ...body, ...(restores && { id: ids }) });
+  let left = 0;
+  while ((await ann.call("list_file")).status === 200) left += 1;
+  expect(left).toBe(15);
 });
 
 test("a large body counts by its size, also when it is rejected", async () => {

@@ -7,7 +7,7 @@ import { sentSessionToken } from "./cookies.ts";
 import { requireSession, type SessionRequest } from "./sessions.ts";
 import { tokenDigest, credentialId } from "./opaque-token.ts";
 import { findLive, type Credential, isLive, partyOf } from "../store/credential.ts";
-import { countRequest } from "../protection/token-buckets.ts";
+import { chargeChanges, countRequest } from "../protection/token-buckets.ts";
 import type { Transaction, Writer } from "../store/store.ts";
 
 /** Authenticated user of a request and the scope of the token. */
@@ -94,6 +94,18 @@ export async function authenticate(
 }
 
 /**
+ * Counts changes of a write for its caller before they are made; only once when the transaction
+ * runs again.
+ */
+export type Charge = (changes: number) => void;
+
+/** The work of a write. */
+type CallersWork<T> = (transaction: Transaction, charge: Charge) => Promise<T>;
+
+/** The parts of a server that a write of a caller uses. */
+type WriteContext = Pick<VaultContext, "store" | "clock" | "requestRate" | "limits">;
+
+/**
  * Runs a write of an authenticated caller in one transaction. The transaction checks the token or
  * session again: a user who was disabled or deleted, or whose credential was revoked, since the
  * request was authenticated writes nothing.
@@ -101,24 +113,32 @@ export async function authenticate(
  * @throws ServiceError `invalid_token`, and whatever `work` throws
  */
 export function writeAs<T>(
-  { store, clock }: Pick<VaultContext, "store" | "clock">,
+  context: WriteContext,
   caller: Caller,
-  work: (transaction: Transaction) => Promise<T>,
+  work: CallersWork<T>,
   writer: Pick<Writer, "ownerOf" | "wide"> = {},
 ): Promise<T> {
+  const { store, clock } = context;
   const { credential } = caller;
+  let charged = 0;
   const whileLive = async (transaction: Transaction): Promise<T> => {
     if (!(await isLive(transaction, credential, clock.now()))) throw errors.invalidAccessToken();
-    return work(transaction);
+    let counted = 0;
+    return work(transaction, (changes) => {
+      counted += changes;
+      if (counted <= charged) return;
+      charged = counted;
+      chargeChanges(context, caller, changes);
+    });
   };
   return store.write(whileLive, { ...partyOf(caller), ...writer });
 }
 
 /** Does the same for a write of grants (`wide` of `Writer`). */
 export function writeWide<T>(
-  context: Pick<VaultContext, "store" | "clock">,
+  context: WriteContext,
   caller: Caller,
-  work: (transaction: Transaction) => Promise<T>,
+  work: CallersWork<T>,
 ): Promise<T> {
   return writeAs(context, caller, work, { wide: true });
 }

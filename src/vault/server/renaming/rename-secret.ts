@@ -2,7 +2,6 @@ import type { SecretRecord } from "../../../protocol/responses.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
 import { type Caller, writeWide } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { chargeChanges } from "../protection/token-buckets.ts";
 import { withinQuota } from "../protection/within-quota.ts";
 import { requireVersion } from "../secrets/change-rules.ts";
 import { ownCandidates } from "../secrets/find-secret.ts";
@@ -33,7 +32,7 @@ export async function renameSecret(
   { name, newName, expectedVersion }: RenameRequest,
 ): Promise<SecretRecord> {
   const now = context.clock.now();
-  return writeWide(context, caller, async (transaction) => {
+  return writeWide(context, caller, async (transaction, charge) => {
     const { handOver, grants } = transaction;
     const owner = caller.email;
     const access = requireCreator(
@@ -45,7 +44,7 @@ export async function renameSecret(
     requireReach(caller.scope, newName, latest.metadata);
     if (newName === name) return secretRecord(access, latest, now);
     await freeSecretName(transaction, owner, newName, now);
-    if (access.shared) chargeChanges(context, caller, await grants.countOf(secret.id));
+    if (access.shared) charge(await grants.countOf(secret.id));
     const renamed = { ...secret, name: newName };
     return withinQuota(context, transaction, { owner }, async () => {
       await sealForName(context, transaction, secret, renamed);

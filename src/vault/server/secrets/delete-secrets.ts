@@ -1,6 +1,5 @@
 import type { TrashedRecord } from "../../../protocol/responses.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
-import { chargeChanges } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
 import { moveToTrash, SecretRemoval, trimTrash } from "../protection/removal.ts";
@@ -62,7 +61,7 @@ export async function deleteVersion(
   version: number,
 ): Promise<void> {
   const now = context.clock.now();
-  await writeAs(context, caller, async (transaction) => {
+  await writeAs(context, caller, async (transaction, charge) => {
     const { secrets } = transaction;
     const {
       secret,
@@ -72,7 +71,7 @@ export async function deleteVersion(
     if (!(await secrets.version(secret.id, version))) throw errors.secretVersionNotFound();
     const emails =
       shared && version === former.version ? await transaction.grants.recipients(secret.id) : [];
-    chargeChanges(context, caller, emails.length);
+    charge(emails.length);
     await withinUnaccepted(context, transaction, emails, () =>
       secrets.removeVersion(secret.id, version),
     );

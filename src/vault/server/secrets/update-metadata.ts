@@ -1,7 +1,6 @@
 import type { VersionRecord } from "../../../protocol/responses.ts";
 import type { Metadata } from "../../../protocol/metadata.ts";
-import { type Caller, writeAs } from "../accounts/authenticate.ts";
-import { chargeChanges } from "../protection/token-buckets.ts";
+import { type Caller, type Charge, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickAny, authenticAccess } from "../access/pick-secret.ts";
@@ -58,7 +57,7 @@ export async function updateMetadata(
   const now = context.clock.now();
   const isOfAnother = update.owner !== undefined && update.owner !== caller.email;
   const find = isOfAnother ? candidates : ownCandidates;
-  const write = async (transaction: Transaction): Promise<VersionRecord> => {
+  const write = async (transaction: Transaction, charge: Charge): Promise<VersionRecord> => {
     const picked = pickAny(await find(transaction, caller, update.name, now), update.owner);
     const { secret, latest } = picked;
     requireReach(caller.scope, secret.name, latest.metadata);
@@ -84,7 +83,7 @@ export async function updateMetadata(
     const grows = JSON.stringify(changed.metadata).length > JSON.stringify(version.metadata).length;
     const isListed = found.shared && version.version === latest.version;
     const emails = grows && isListed ? await transaction.grants.recipients(secret.id) : [];
-    chargeChanges(context, caller, emails.length);
+    charge(emails.length);
     await withinUnaccepted(context, transaction, emails, () =>
       withinQuota(context, transaction, { owner: secret.owner, writer: caller.email }, () =>
         transaction.secrets.updateVersion(secret.id, changed),

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Permission, ShareRecord } from "../../../protocol/responses.ts";
 import type { Recipients } from "../../../protocol/schemas/recipients.ts";
-import { type Caller, writeWide } from "../accounts/authenticate.ts";
-import { chargeChanges } from "../protection/token-buckets.ts";
+import { type Caller, type Charge, writeWide } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { errors } from "../errors.ts";
@@ -123,7 +122,7 @@ async function grantAll(
   transaction: Transaction,
   caller: Caller,
   request: ShareRequest,
-  asked: AskedAddresses,
+  { asked, charge }: { readonly asked: AskedAddresses; readonly charge: Charge },
 ): Promise<{ shared: ShareRecord[]; invited: readonly string[] }> {
   const now = context.clock.now();
   const secrets = await forEachUniqueName(request.names, async (name) => {
@@ -138,7 +137,7 @@ async function grantAll(
   const recipients = await recipientsOf(transaction, caller, request.to, now);
   const emails = recipients.flatMap(({ users }) => users);
   // The members of a team are not in the request.
-  if (request.to.kind === "team") chargeChanges(context, caller, emails.length);
+  if (request.to.kind === "team") charge(emails.length);
   const invited = recipients.flatMap(({ absent }) => absent);
   if (!request.invite) {
     const { to } = request;
@@ -182,8 +181,8 @@ export async function share(
   request: ShareRequest,
   asked: AskedAddresses,
 ): Promise<ShareRecord[]> {
-  const { shared, invited } = await writeWide(context, caller, (transaction) =>
-    grantAll(context, transaction, caller, request, asked),
+  const { shared, invited } = await writeWide(context, caller, (transaction, charge) =>
+    grantAll(context, transaction, caller, request, { asked, charge }),
   );
   if (invited.length > 0) context.mailer.wake();
   return shared;

@@ -1,10 +1,9 @@
 import type { RestoredRecord } from "../../../protocol/responses.ts";
 import { requireUnlimited } from "../access/permission.ts";
-import { type Caller, writeWide } from "../accounts/authenticate.ts";
+import { type Caller, type Charge, writeWide } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import { resealFile } from "../hand-over/reseal.ts";
-import { chargeChanges } from "../protection/token-buckets.ts";
 import { withinQuota } from "../protection/within-quota.ts";
 import { beyondUnaccepted } from "../protection/within-unaccepted.ts";
 import { currentKey } from "../store/current-key.ts";
@@ -28,13 +27,13 @@ interface Restored {
 async function withGrants(
   context: VaultContext,
   transaction: Transaction,
-  caller: Caller,
+  charge: Charge,
   secretId: string,
   change: () => Promise<void>,
 ): Promise<void> {
   const { grants } = transaction;
   const recipients = await grants.recipients(secretId);
-  chargeChanges(context, caller, recipients.length);
+  charge(recipients.length);
   const { beyond } = await beyondUnaccepted(context, transaction, recipients, change);
   for (const recipient of beyond.keys()) await grants.dismissShare(secretId, recipient);
 }
@@ -42,14 +41,14 @@ async function withGrants(
 async function restoreSecret(
   context: VaultContext,
   transaction: Transaction,
-  caller: Caller,
+  charge: Charge,
   restored: Restored,
 ): Promise<RestoredRecord> {
   const { trash, secrets } = transaction;
   const { entry, name, now } = restored;
   const { id, owner } = entry;
   await freeSecretName(transaction, owner, name, now);
-  await withGrants(context, transaction, caller, id, async () => {
+  await withGrants(context, transaction, charge, id, async () => {
     if (name !== entry.name) await sealForName(context, transaction, entry, { id, owner, name });
     await trash.restore("secret", id, name);
   });
@@ -104,7 +103,7 @@ export async function restoreFromTrash(
 ): Promise<RestoredRecord[]> {
   requireUnlimited(caller.scope);
   const now = context.clock.now();
-  return writeWide(context, caller, (transaction) =>
+  return writeWide(context, caller, (transaction, charge) =>
     withinQuota(context, transaction, { owner: caller.email, restores: true }, async () => {
       const restored: RestoredRecord[] = [];
       for (const id of new Set(ids)) {
@@ -113,7 +112,7 @@ export async function restoreFromTrash(
         const one = { entry, name, now };
         restored.push(
           entry.kind === "secret"
-            ? await restoreSecret(context, transaction, caller, one)
+            ? await restoreSecret(context, transaction, charge, one)
             : await restoreFile(context, transaction, one),
         );
       }
