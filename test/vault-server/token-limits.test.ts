@@ -214,6 +214,20 @@ test("a lifetime below the expiration shortens the first token, and is listed", 
   expect(listed).toMatchObject({ expires_at: end, refreshable_until: end, ends_at: end });
 });
 
+test("a refresh ends the oldest of ten access tokens, also when all of them expire together", async () => {
+  await using vault = await started();
+  let pair = (await issue(vault, { expiration_hours: 1, lifetime_hours: 1 })).json();
+  const issued = [pair.access_token];
+  while (issued.length < 16) {
+    await clock.advance(1_000);
+    pair = (await refresh(vault, pair, INSIDE)).json();
+    issued.push(pair.access_token);
+  }
+  const live = [];
+  for (const token of issued) live.push((await use(vault, token, INSIDE)).status === 200);
+  expect(live).toEqual(issued.map((_, index) => index >= 6));
+});
+
 test("a token without limits is used from everywhere and has neither field in the list", async () => {
   await using vault = await started();
   const pair = (await issue(vault, {})).json();

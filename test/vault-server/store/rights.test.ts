@@ -45,6 +45,7 @@ describe("the rights of a store", () => {
         email: ANN,
         scope: "s",
         createdAt: NOW,
+        issuedAt: NOW,
         usedAt: 0,
       };
       await tokens.insertAccess({ ...access, expiresAt: FAR, allowedNetworks: ["192.0.2.0/24"] });

@@ -20,6 +20,7 @@ const access = {
   expiresAt: FAR,
   allowedNetworks: ["10.0.0.0/8", "fd00::/8"],
   createdAt: NOW,
+  issuedAt: NOW,
   usedAt: 0,
 };
 

@@ -60,6 +60,7 @@ async function issueAccess(
         : now + refresh.hours * HOUR_MS,
     allowedNetworks: refresh.allowedNetworks,
     createdAt,
+    issuedAt: now,
     usedAt: 0,
   };
   await transaction.tokens.insertAccess(access);

@@ -51,6 +51,8 @@ export interface AccessToken {
   readonly allowedNetworks: readonly string[];
   /** Time of the login that the token comes from, directly or by refreshes. */
   readonly createdAt: number;
+  /** Time of the login or the refresh that issued it, 0 when it was issued before this was recorded. */
+  readonly issuedAt: number;
   /** Last recorded use, 0 before the first one. */
   readonly usedAt: number;
 }

@@ -6,6 +6,7 @@ import {
   rowMacColumns,
   teamLooks,
   teamLowerLooks,
+  tokenIssues,
   trashTables,
   versionsByKey,
 } from "../sql/shared-migrations.ts";
@@ -376,4 +377,5 @@ export const postgresMigrations: readonly string[] = [
     real: "double precision",
     kind: "",
   }),
+  tokenIssues("double precision"),
 ];

@@ -101,6 +101,14 @@ export const consumerTables = (text: string, time: string, options: string): str
     )
     .join("");
 
+/**
+ * Returns the migration step for the times at which access tokens were issued, 0 for those before.
+ * It is never edited.
+ * @param time type of a column with a timestamp
+ */
+export const tokenIssues = (time: string): string =>
+  `ALTER TABLE access_tokens ADD COLUMN issued_at ${time} NOT NULL DEFAULT 0;`;
+
 /** The types of one database. */
 interface ColumnTypes {
   readonly text: string;

@@ -22,6 +22,7 @@ function accessTokenOf(row: Row): AccessToken {
     expiresAt: row.number("expires_at"),
     allowedNetworks: networksOf(row),
     createdAt: row.number("created_at"),
+    issuedAt: row.number("issued_at"),
     usedAt: row.number("used_at"),
   };
 }
@@ -109,12 +110,13 @@ function accessTokens(
         scope,
         expiresAt,
         createdAt,
+        issuedAt,
         usedAt,
         allowedNetworks,
       } = token;
       const sql = `INSERT INTO access_tokens
-        (digest, name, refresh_digest, email, scope, expires_at, created_at, used_at, allowed_networks, mac)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+        (digest, name, refresh_digest, email, scope, expires_at, created_at, issued_at, used_at, allowed_networks, mac)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
       const [mac = ""] = await seals.sign("access_tokens", [accessFields(token)]);
       const networks = allowedNetworks.join(",");
       await db.run(
@@ -126,6 +128,7 @@ function accessTokens(
         scope,
         expiresAt,
         createdAt,
+        issuedAt,
         usedAt,
         networks,
         mac,
@@ -136,7 +139,7 @@ function accessTokens(
     },
     async removeOldAccess({ digest, refreshDigest, email }, keep) {
       const sql = `DELETE FROM access_tokens WHERE digest IN (
-        SELECT digest FROM access_tokens WHERE refresh_digest = ? AND digest <> ? ORDER BY expires_at DESC LIMIT ? OFFSET ?)`;
+        SELECT digest FROM access_tokens WHERE refresh_digest = ? AND digest <> ? ORDER BY issued_at DESC, expires_at DESC LIMIT ? OFFSET ?)`;
       const removed = await db.run(sql, refreshDigest, digest, Number.MAX_SAFE_INTEGER, keep - 1);
       if (removed > 0) changed(subjects.credentials(email));
     },

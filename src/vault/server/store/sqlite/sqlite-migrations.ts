@@ -6,6 +6,7 @@ import {
   rowMacColumns,
   teamLooks,
   teamLowerLooks,
+  tokenIssues,
   trashTables,
   versionsByKey,
 } from "../sql/shared-migrations.ts";
@@ -348,4 +349,5 @@ export const sqliteMigrations: readonly string[] = [
   identityTable("TEXT", "REAL", "STRICT, WITHOUT ROWID"),
   consumerTables("TEXT", "REAL", "STRICT, WITHOUT ROWID"),
   trashTables({ text: "TEXT", integer: "INTEGER", real: "REAL", kind: "STRICT, WITHOUT ROWID" }),
+  tokenIssues("REAL"),
 ];

@@ -39,6 +39,7 @@ export const backedUpTables: readonly TableShape[] = [
       "scope",
       "expires_at",
       "created_at",
+      "issued_at",
       "used_at",
       "name",
       "allowed_networks",
