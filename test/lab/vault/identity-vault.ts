@@ -10,6 +10,8 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 
 /** Issuer and audience of tokens that a test says nothing else about. */
 export const ISSUER = "https://kubernetes.example.com";
+/** Another issuer that an `IdentityVault` trusts. */
+export const OTHER_ISSUER = "https://other.example.com";
 export const AUDIENCE = "https://vault.example.com";
 
 /** Returns the subject of a ServiceAccount. */
@@ -82,7 +84,7 @@ export class TestIssuer {
   }
 }
 
-/** A vault server that trusts an issuer, for tests that add identities while it runs. */
+/** A vault server that trusts two issuers, for tests that add identities while it runs. */
 export class IdentityVault implements AsyncDisposable {
   readonly vault: TestVault;
   readonly issuer: TestIssuer;
@@ -106,31 +108,29 @@ export class IdentityVault implements AsyncDisposable {
     const issuer = await TestIssuer.create(file);
     const data = await createVaultData();
     const masterKey = generateMasterKey();
-    const identities = { issuers: [{ issuer: ISSUER, keys: file }], audiences: [audience] };
+    const issuers = [ISSUER, OTHER_ISSUER].map((each) => ({ issuer: each, keys: file }));
+    const identities = { issuers, audiences: [audience] };
     const vault = await TestVault.start({ data: data.location, masterKey, identities });
     return new IdentityVault(vault, issuer, data, masterKey);
   }
 
   /** Lets a subject log in to an account. */
-  add(subject: string, email: string, scope = scopeString()): Promise<void> {
-    return this.#run("add", email, "--subject", subject, "--scope", scope);
+  add(subject: string, email: string, scope = scopeString(), issuer = ISSUER): Promise<void> {
+    return this.#run("add", email, "--issuer", issuer, "--subject", subject, "--scope", scope);
   }
 
   remove(subject: string): Promise<void> {
-    return this.#run("remove", "--subject", subject);
+    return this.#run("remove", "--issuer", ISSUER, "--subject", subject);
   }
 
   /** Runs `vaultsync vault identity` in another process: it waits for the writes of the server. */
   async #run(...args: readonly string[]): Promise<void> {
-    const { code, stderr } = await VaultsyncProcess.run(
-      ["vault", "identity", ...args, "--issuer", ISSUER],
-      {
-        env: {
-          VAULTSYNC_VAULT_DATA: this.#data.location,
-          VAULTSYNC_VAULT_MASTER_KEY: Buffer.from(this.#key.reveal()).toString("base64"),
-        },
+    const { code, stderr } = await VaultsyncProcess.run(["vault", "identity", ...args], {
+      env: {
+        VAULTSYNC_VAULT_DATA: this.#data.location,
+        VAULTSYNC_VAULT_MASTER_KEY: Buffer.from(this.#key.reveal()).toString("base64"),
       },
-    );
+    });
     if (code !== 0) throw new Error(stderr);
   }
 

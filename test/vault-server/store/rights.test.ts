@@ -46,6 +46,7 @@ describe("the rights of a store", () => {
         scope: "s",
         createdAt: NOW,
         issuedAt: NOW,
+        issuer: "https://cluster.example.com",
         usedAt: 0,
       };
       await tokens.insertAccess({ ...access, expiresAt: FAR, allowedNetworks: ["192.0.2.0/24"] });

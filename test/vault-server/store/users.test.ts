@@ -21,6 +21,7 @@ const access = {
   allowedNetworks: ["10.0.0.0/8", "fd00::/8"],
   createdAt: NOW,
   issuedAt: NOW,
+  issuer: "https://cluster.example.com",
   usedAt: 0,
 };
 

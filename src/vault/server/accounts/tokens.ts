@@ -1,7 +1,7 @@
 import type { TokenResponse } from "../../../protocol/responses.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
-import type { AccessToken, RefreshToken, TokenPair, User } from "../store/records.ts";
+import type { AccessToken, Identity, RefreshToken, TokenPair, User } from "../store/records.ts";
 import type { Transaction, Store } from "../store/store.ts";
 import { isWithinNetworks, parseNetworks } from "./allowed-networks.ts";
 import { requireSamePassword } from "./login.ts";
@@ -41,16 +41,12 @@ async function issueAccess(
   transaction: Transaction,
   refresh: RefreshToken,
   refreshToken: string,
-  {
-    now,
-    createdAt,
-    name,
-  }: { readonly now: number; readonly createdAt: number; readonly name: string },
+  { now, ...login }: { readonly now: number } & Pick<AccessToken, "createdAt" | "name" | "issuer">,
 ): Promise<TokenResponse> {
   const accessToken = newToken();
   const access = {
+    ...login,
     digest: tokenDigest(accessToken),
-    name,
     refreshDigest: refresh.digest,
     email: refresh.email,
     scope: refresh.scope,
@@ -59,7 +55,6 @@ async function issueAccess(
         ? Math.min(now + refresh.hours * HOUR_MS, refresh.endsAt)
         : now + refresh.hours * HOUR_MS,
     allowedNetworks: refresh.allowedNetworks,
-    createdAt,
     issuedAt: now,
     usedAt: 0,
   };
@@ -100,6 +95,8 @@ export interface TokenRequest {
   readonly hours: number;
   /** Given by the user, or the client's own; may be empty. */
   readonly name: string;
+  /** Issuer of a workload, whose name is its subject; none for a user. */
+  readonly issuer?: string;
   /** Networks as `parseNetworks` returns them; all by default. */
   readonly allowedNetworks?: readonly string[];
   /** Hours after which both tokens end, even if refreshed; no limit by default. */
@@ -142,7 +139,7 @@ export async function issueTokens(
 export async function issueTokensOf(
   context: VaultContext,
   email: string,
-  { scope, hours, name, allowedNetworks = [], lifetimeHours }: TokenRequest,
+  { scope, hours, name, issuer = "", allowedNetworks = [], lifetimeHours }: TokenRequest,
   confirm: (transaction: Transaction) => Promise<void>,
 ): Promise<TokenResponse> {
   const now = context.clock.now();
@@ -165,6 +162,7 @@ export async function issueTokensOf(
       now,
       createdAt: now,
       name,
+      issuer,
     });
     await requireTokenQuota(context, transaction, email, now);
     return issued;
@@ -177,17 +175,16 @@ function newestFirst(one: TokenPair, other: TokenPair): number {
   return other.createdAt - one.createdAt || (one.refreshDigest < other.refreshDigest ? -1 : 1);
 }
 
-/** Ends the logins of one name of an account, except the newest `keep` ones. */
+/** Ends the logins of an identity, except the newest `keep` ones. */
 export async function endOldLogins(
   { tokens }: Transaction,
-  email: string,
-  name: string,
+  { email, issuer, subject }: Identity,
   keep: number,
 ): Promise<void> {
-  const named = (await tokens.pairs(await tokens.logins(email)))
-    .filter((pair) => pair.name === name)
+  const own = (await tokens.pairs(await tokens.logins(email)))
+    .filter((pair) => pair.issuer === issuer && pair.name === subject)
     .toSorted(newestFirst);
-  for (const { refreshDigest } of named.slice(keep)) await tokens.removePair(email, refreshDigest);
+  for (const { refreshDigest } of own.slice(keep)) await tokens.removePair(email, refreshDigest);
 }
 
 /** A request to refresh a pair of tokens. */
@@ -255,6 +252,7 @@ export async function refreshTokens(
       now,
       createdAt: used.createdAt,
       name: used.name,
+      issuer: used.issuer,
     });
   };
   return context.store.write(refreshPair, { account: email });

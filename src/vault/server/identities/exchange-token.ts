@@ -85,15 +85,15 @@ export async function exchangeToken(
   if (!isWithin(parseScope(scope), parseScope(identity.scope)))
     throw errors.invalidScope("the scope is wider than what the identity may reach");
   const atMost = Math.min(hours, MAX_HOURS, context.maxTokenHours ?? Infinity);
-  const { email, subject: name } = identity;
+  const { email, issuer, subject: name } = identity;
   return issueTokensOf(
     context,
     email,
-    { scope, hours: atMost, lifetimeHours: atMost, name },
+    { scope, hours: atMost, lifetimeHours: atMost, name, issuer },
     async (transaction) => {
       const stored = await findIdentity(transaction, identity);
       if (stored?.scope !== identity.scope) throw errors.invalidIdentity();
-      await endOldLogins(transaction, email, name, LOGINS_PER_IDENTITY - 1);
+      await endOldLogins(transaction, identity, LOGINS_PER_IDENTITY - 1);
     },
   );
 }

@@ -50,7 +50,7 @@ export class IdentityManager {
       const before = (await identities.list()).find(
         (one) => one.issuer === issuer && one.subject === subject,
       );
-      if (before) await endOldLogins(transaction, before.email, subject, 0);
+      if (before) await endOldLogins(transaction, before, 0);
       await identities.put(identity, now);
       await record(transaction, "add-identity", identity, now);
     });
@@ -73,7 +73,7 @@ export class IdentityManager {
       if (!identity)
         throw new Error("no such identity: list them with `vaultsync vault identity list`");
       await transaction.identities.remove(issuer, subject);
-      await endOldLogins(transaction, identity.email, subject, 0);
+      await endOldLogins(transaction, identity, 0);
       await record(transaction, "remove-identity", identity, now);
       return identity;
     });

@@ -42,6 +42,8 @@ export interface AccessToken {
   readonly digest: string;
   /** Given by the user, or the client's own; may be empty. */
   readonly name: string;
+  /** Issuer of the workload that logged in, whose subject is the name; empty for a user. */
+  readonly issuer: string;
   /** Digest of the refresh token it was issued with or by. */
   readonly refreshDigest: string;
   readonly email: string;
@@ -63,6 +65,8 @@ export interface AccessToken {
 export interface TokenPair {
   readonly refreshDigest: string;
   readonly name: string;
+  /** The same as in its access tokens. */
+  readonly issuer: string;
   readonly scope: string;
   readonly createdAt: number;
   /** Last recorded use of any of its tokens; at least `createdAt`. */

@@ -6,6 +6,7 @@ import {
   rowMacColumns,
   teamLooks,
   teamLowerLooks,
+  tokenIssuers,
   tokenIssues,
   trashTables,
   versionsByKey,
@@ -378,4 +379,5 @@ export const postgresMigrations: readonly string[] = [
     kind: "",
   }),
   tokenIssues("double precision"),
+  tokenIssuers('text COLLATE "C"'),
 ];

@@ -109,6 +109,17 @@ export const consumerTables = (text: string, time: string, options: string): str
 export const tokenIssues = (time: string): string =>
   `ALTER TABLE access_tokens ADD COLUMN issued_at ${time} NOT NULL DEFAULT 0;`;
 
+/**
+ * Returns the migration step for the issuers of the identities that tokens were issued for. It is
+ * never edited.
+ * @param text type of a column with text
+ */
+export const tokenIssuers = (text: string): string => `
+  ALTER TABLE access_tokens ADD COLUMN issuer ${text} NOT NULL DEFAULT '';
+  UPDATE access_tokens SET issuer = coalesce(
+    (SELECT MIN(i.issuer) FROM identities AS i WHERE i.email = access_tokens.email AND i.subject = access_tokens.name), '');
+  `;
+
 /** The types of one database. */
 interface ColumnTypes {
   readonly text: string;

@@ -16,6 +16,7 @@ function accessTokenOf(row: Row): AccessToken {
   return {
     digest: row.text("digest"),
     name: row.text("name"),
+    issuer: row.text("issuer"),
     refreshDigest: row.text("refresh_digest"),
     email: row.text("email"),
     scope: row.text("scope"),
@@ -105,6 +106,7 @@ function accessTokens(
       const {
         digest,
         name,
+        issuer,
         refreshDigest,
         email,
         scope,
@@ -115,14 +117,15 @@ function accessTokens(
         allowedNetworks,
       } = token;
       const sql = `INSERT INTO access_tokens
-        (digest, name, refresh_digest, email, scope, expires_at, created_at, issued_at, used_at, allowed_networks, mac)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+        (digest, name, issuer, refresh_digest, email, scope, expires_at, created_at, issued_at, used_at, allowed_networks, mac)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
       const [mac = ""] = await seals.sign("access_tokens", [accessFields(token)]);
       const networks = allowedNetworks.join(",");
       await db.run(
         sql,
         digest,
         name,
+        issuer,
         refreshDigest,
         email,
         scope,
@@ -222,7 +225,7 @@ const PAIRS_TOGETHER = 16;
 // Every pair has an access token: an expired one is removed after its refresh token.
 function pairsSql(count: number): string {
   return `
-  SELECT a.refresh_digest, MIN(a.scope) AS scope, MIN(a.name) AS name, MIN(a.created_at) AS created_at, MAX(a.used_at) AS used_at,
+  SELECT a.refresh_digest, MIN(a.scope) AS scope, MIN(a.name) AS name, MIN(a.issuer) AS issuer, MIN(a.created_at) AS created_at, MAX(a.used_at) AS used_at,
     MAX(a.expires_at) AS expires_at, COALESCE(MAX(r.last_used_at), 0.0) AS refreshed_at,
     MIN(a.allowed_networks) AS allowed_networks, COALESCE(MAX(r.ends_at), 0.0) AS ends_at
   FROM access_tokens AS a LEFT JOIN refresh_tokens AS r ON r.digest = a.refresh_digest
@@ -234,6 +237,7 @@ function tokenPairOf(row: Row): TokenPair {
   return {
     refreshDigest: row.text("refresh_digest"),
     name: row.text("name"),
+    issuer: row.text("issuer"),
     scope: row.text("scope"),
     createdAt,
     usedAt: Math.max(createdAt, row.number("used_at"), refreshedAt),

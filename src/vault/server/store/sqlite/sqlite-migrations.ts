@@ -6,6 +6,7 @@ import {
   rowMacColumns,
   teamLooks,
   teamLowerLooks,
+  tokenIssuers,
   tokenIssues,
   trashTables,
   versionsByKey,
@@ -350,4 +351,5 @@ export const sqliteMigrations: readonly string[] = [
   consumerTables("TEXT", "REAL", "STRICT, WITHOUT ROWID"),
   trashTables({ text: "TEXT", integer: "INTEGER", real: "REAL", kind: "STRICT, WITHOUT ROWID" }),
   tokenIssues("REAL"),
+  tokenIssuers("TEXT"),
 ];

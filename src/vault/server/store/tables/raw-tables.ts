@@ -42,6 +42,7 @@ export const backedUpTables: readonly TableShape[] = [
       "issued_at",
       "used_at",
       "name",
+      "issuer",
       "allowed_networks",
       "mac",
     ],
