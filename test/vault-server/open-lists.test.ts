@@ -133,6 +133,39 @@ test("streamed lists beyond those of an account wait, and get 429 when none was 
   expect((await caller.call("list_no_dup")).json().secrets).toHaveLength(SECRETS);
 });
 
+test("members of a team and blocked senders wait for a place like lists, and get 429", async () => {
+  const { vault, clock, caller } = await start({
+    sharedListBytes: 1_000_000,
+    progressTimeoutMs: 1e9,
+    streamTimeoutMs: 1e9,
+  });
+  await fill(caller);
+  const team = { group_id: "t", members: [bob] };
+  expect((await caller.call("team_create", team)).outcome()).toBe("200");
+  await caller.call("list_no_dup");
+  await Promise.all(Array.from({ length: 4 }, () => open(vault, caller, "list_no_dup")));
+  const short: [Operation, object][] = [
+    ["team_create", { ...team, group_id: "u" }],
+    ["team_add_members", team],
+    ["team_remove_members", team],
+    ["block_sender", { usr_id_from: bob }],
+    ["unblock_sender", { usr_id_from: bob }],
+    ["blocked_senders", {}],
+  ];
+  const held = await openBytes(vault);
+  const statuses: (number | undefined)[] = [];
+  for (const [operation, body] of short)
+    void open(vault, caller, operation, body).then(({ statusCode }) => statuses.push(statusCode));
+  // Requests that have not arrived yet wait later.
+  const rejected = (): Promise<typeof statuses> => clock.advance(10_000).then(() => statuses);
+  await expect.poll(rejected).toEqual(short.map(() => 429));
+  expect(await openBytes(vault)).toBe(held);
+  for (const request of opened.splice(0)) request.destroy();
+  // A request that was rejected has changed nothing.
+  expect((await caller.call("team_list")).json().teams).toMatchObject([{ members: [ann, bob] }]);
+  expect((await caller.call("blocked_senders")).json()).toEqual({ blocked: [] });
+});
+
 test("unread responses with a shared list beyond those of an account wait, and get 429", async () => {
   const { vault, clock, caller } = await start({
     sharedListBytes: 2 * LIST_BYTES,

@@ -86,6 +86,15 @@ export class OpenLists {
     whenClosed(reply, () => place[Symbol.dispose]());
   }
 
+  /**
+   * Resolves with a place for a response in memory with all members of a team, or all senders that
+   * a user blocks. Call it before a change: a request that is rejected has changed nothing.
+   * @throws ServiceError `rate_limited`
+   */
+  enterShort(email: string, reply: FastifyReply): Promise<void> {
+    return this.enterStream(email, reply, SHORT_BYTES);
+  }
+
   /** Other accounts cannot delay such a list. */
   #isFirstShort(email: string, bytes: number): boolean {
     return bytes <= SHORT_BYTES && !this.#open.has(email);

@@ -57,15 +57,23 @@ export function sharingRoutes(
     }),
   );
 
-  authenticatedOperation(app, context, operations.block_sender, async ({ body, caller }) => ({
-    blocked: await blockSenders(context, caller, body.usr_id_from),
-  }));
+  authenticatedOperation(app, context, operations.block_sender, async ({ body, caller, reply }) => {
+    await context.openLists.enterShort(caller.email, reply);
+    return { blocked: await blockSenders(context, caller, body.usr_id_from) };
+  });
 
-  authenticatedOperation(app, context, operations.unblock_sender, async ({ body, caller }) => ({
-    blocked: await unblockSenders(context, caller, body.usr_id_from),
-  }));
+  authenticatedOperation(
+    app,
+    context,
+    operations.unblock_sender,
+    async ({ body, caller, reply }) => {
+      await context.openLists.enterShort(caller.email, reply);
+      return { blocked: await unblockSenders(context, caller, body.usr_id_from) };
+    },
+  );
 
-  authenticatedOperation(app, context, operations.blocked_senders, async ({ caller }) => ({
-    blocked: await listBlocked(context, caller),
-  }));
+  authenticatedOperation(app, context, operations.blocked_senders, async ({ caller, reply }) => {
+    await context.openLists.enterShort(caller.email, reply);
+    return { blocked: await listBlocked(context, caller) };
+  });
 }

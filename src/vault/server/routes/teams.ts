@@ -33,21 +33,29 @@ export function teamRoutes(
   context: VaultContext,
   asked: AskedAddresses,
 ): void {
-  authenticatedOperation(app, context, operations.team_create, async ({ body, caller }) => ({
-    team: await createTeam(context, caller, added(body), asked),
-  }));
+  authenticatedOperation(app, context, operations.team_create, async ({ body, caller, reply }) => {
+    await context.openLists.enterShort(caller.email, reply);
+    return { team: await createTeam(context, caller, added(body), asked) };
+  });
 
-  authenticatedOperation(app, context, operations.team_add_members, async ({ body, caller }) => ({
-    team: await addMembers(context, caller, added(body), asked),
-  }));
+  authenticatedOperation(
+    app,
+    context,
+    operations.team_add_members,
+    async ({ body, caller, reply }) => {
+      await context.openLists.enterShort(caller.email, reply);
+      return { team: await addMembers(context, caller, added(body), asked) };
+    },
+  );
 
   authenticatedOperation(
     app,
     context,
     operations.team_remove_members,
-    async ({ body, caller }) => ({
-      team: await removeMembers(context, caller, body.group_id, body.members),
-    }),
+    async ({ body, caller, reply }) => {
+      await context.openLists.enterShort(caller.email, reply);
+      return { team: await removeMembers(context, caller, body.group_id, body.members) };
+    },
   );
 
   authenticatedOperation(app, context, operations.team_list, async ({ caller, reply }) => {
