@@ -4,8 +4,10 @@ import { operationPath, type Operation } from "../../src/protocol/operation-path
 import { SqliteStore } from "../../src/vault/server/store/sqlite/sqlite-store.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { receivedMail } from "../lab/mail/smtp-server.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 
+const directory = new TestDirectory();
 const limits = { requestsPerSecond: 10, requestBurst: 20 };
 const recipients = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `user${index}@example.com`);
@@ -193,6 +195,33 @@ test("a share with 200 recipients reads with few statements what they have recei
   expect((await ann.call("share", body)).status).toBe(200);
   // 16 recipients each, before and after the share.
   expect(statements.of("WITH received")).toBeLessThan(30);
+});
+
+test("a share with a team reads the size of a secret once for many members, not for each", async () => {
+  const data = directory.join("vault.db");
+  await using vault = await TestVault.start({ data, clock: new VirtualClock() });
+  const ann = await vault.client("ann@example.com");
+  const names = ["a", "b", "c"];
+  for (const key_name of names) await ann.call("protect", { key_name, key_value: "v" });
+  await ann.call("team_create", { group_id: "t", members: recipients(16) });
+  using read = vi.spyOn(StatementSync.prototype, "all");
+  const grant = { key_name: names, usr_id_from: ann.email, group_id_to: "t", permission: "R" };
+  expect((await ann.call("share", grant)).status).toBe(200);
+  const ran = read.mock.contexts.findLastIndex(
+    (each) => each instanceof StatementSync && each.sourceSQL.trim().startsWith("WITH received"),
+  );
+  const [statement, values] = [read.mock.contexts[ran], read.mock.calls[ran]];
+  if (!(statement instanceof StatementSync) || values === undefined)
+    throw new Error("no statement");
+  // The same statement, on a connection that counts how often it asks for a size.
+  using database = new DatabaseSync(data);
+  let sizes = 0;
+  database.function("octet_length", (text) => {
+    sizes += 1;
+    return Buffer.byteLength(String(text));
+  });
+  expect(database.prepare(statement.sourceSQL).all(...values)).toHaveLength(16);
+  expect(sizes).toBe(names.length);
 });
 
 test("a share beyond the quota of a secret ends before the work for each recipient", async () => {

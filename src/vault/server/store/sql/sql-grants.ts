@@ -38,7 +38,8 @@ const IS_ACQUAINTED = `
 
 /**
  * Returns the query that sums up what `count` addresses from ?2 have received, at the time ?1, by
- * senders whom they have not accepted.
+ * senders whom they have not accepted. It reads the size of each secret once, however many of them
+ * have received it.
  */
 function unacceptedSql(count: number): string {
   const isOne = (column: string): string =>
@@ -50,10 +51,13 @@ function unacceptedSql(count: number): string {
     SELECT m.email, g.secret_id FROM team_members AS m JOIN team_grants AS g ON g.group_id = m.group_id
       WHERE ${isOne("m.email")} AND NOT EXISTS (
         SELECT 1 FROM hidden_team_grants AS h WHERE h.secret_id = g.secret_id AND h.group_id = g.group_id AND h.email = m.email)
+  ), sizes AS MATERIALIZED (
+    SELECT s.id, s.owner, octet_length(v.metadata) AS bytes
+    FROM (SELECT DISTINCT secret_id FROM received) AS r JOIN secrets AS s ON s.id = r.secret_id JOIN secret_versions AS v ON v.secret_id = s.id
+    WHERE +s.delete_at > ?1 AND v.version = (SELECT max(version) FROM secret_versions WHERE secret_id = s.id)
   ), senders AS (
-    SELECT r.email AS recipient, s.owner AS sender, count(*) AS secrets, sum(octet_length(v.metadata)) AS bytes
-    FROM received AS r JOIN secrets AS s ON s.id = r.secret_id JOIN secret_versions AS v ON v.secret_id = s.id
-    WHERE s.owner <> r.email AND +s.delete_at > ?1 AND v.version = (SELECT max(version) FROM secret_versions WHERE secret_id = s.id)
+    SELECT r.email AS recipient, s.owner AS sender, count(*) AS secrets, sum(s.bytes) AS bytes
+    FROM received AS r JOIN sizes AS s ON s.id = r.secret_id WHERE s.owner <> r.email
     GROUP BY r.email, s.owner
   )
   SELECT recipient, sender, CAST(secrets AS bigint) AS secrets, CAST(bytes AS bigint) AS bytes,
