@@ -2,6 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
+import { spyOnStatements } from "../lab/vault/statement-spy.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient } from "../lab/vault/vault-client.ts";
 
@@ -13,6 +14,10 @@ const MIB = 1024 * 1024;
 const VERSIONS = process.env["VAULTSYNC_TEST_LARGE"] === "1" ? 200 : 20;
 
 const PATIENT = { timeout: 30_000 };
+
+/** Versions of a large file, and most that one statement of the sweeper removes. */
+const FILE_VERSIONS = 1_000;
+const SWEPT_TOGETHER = 200;
 
 interface Rows {
   readonly versions: number;
@@ -125,4 +130,93 @@ test("delete of many secrets erases at most 4 MiB itself, and a small secret imm
   expect(before.bytes - rows().bytes).toBeLessThan(4.1 * MIB);
   expect((await caller.call("list_no_dup")).json().secrets).toEqual([]);
   await expect.poll(sweptRows, PATIENT).toEqual({ versions: 0, bytes: 0, grants: 0 });
+});
+
+/** Adds versions without bytes to all files: requests would take minutes for them. */
+function addFileVersions(data: string): void {
+  using database = new DatabaseSync(data, { timeout: 30_000 });
+  database.exec(`BEGIN;
+    INSERT INTO file_versions (file_id, version, size, created_at, blob_id, key_id, wrapped_key, sealed)
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${FILE_VERSIONS - 1})
+      SELECT file_id, i + 1, size, created_at, blob_id || i, key_id, wrapped_key, sealed FROM n, file_versions;
+    UPDATE files SET next_version = ${FILE_VERSIONS + 1};
+    COMMIT`);
+}
+
+/** Fails the statement that removes versions of a file once, after another one; counts their rows. */
+function interruptRemoval(): Disposable & { readonly removed: number[] } {
+  const removed: number[] = [];
+  let interrupted = false;
+  const spy = spyOnStatements((sql, work, rowsOf) => {
+    if (!sql.startsWith("DELETE FROM file_versions")) return work();
+    if (removed.length === 1 && !interrupted) {
+      interrupted = true;
+      throw new Error("interrupted");
+    }
+    const result = work();
+    removed.push(rowsOf(result));
+    return result;
+  });
+  return { removed, [Symbol.dispose]: () => spy[Symbol.dispose]() };
+}
+
+test.each([
+  [
+    "delete_file of a large file",
+    async (caller: VaultClient) => {
+      const deletion = { filename: "a", permanently: true };
+      const { deleted } = (await caller.call("delete_file", deletion)).json();
+      expect(deleted.versions).toHaveLength(FILE_VERSIONS);
+    },
+  ],
+  [
+    "trash_delete of a large file",
+    async (caller: VaultClient) => {
+      const [{ id }] = (await caller.call("delete_file", { filename: "a" })).json().trash;
+      expect((await caller.call("trash_delete", { id })).outcome()).toBe("200");
+      expect((await caller.call("trash_restore", { id })).outcome()).toBe(
+        "404 trash_entry_not_found",
+      );
+    },
+  ],
+  [
+    "trash_empty with a large file",
+    async (caller: VaultClient) => {
+      await caller.call("delete_file", { filename: "a" });
+      for (const deleted of [1, 0])
+        expect((await caller.call("trash_empty")).json()).toEqual({ deleted });
+    },
+  ],
+])("%s removes no version itself, an interrupted sweep is resumed", async (_, remove) => {
+  const clock = new VirtualClock();
+  const data = directory.join("files.db");
+  await using vault = await TestVault.start({ data, clock, trashDays: 30 });
+  const caller = await vault.client(ann);
+  const bytes = Buffer.from("first");
+  await caller.upload([{ filename: "a", bytes }]);
+  addFileVersions(data);
+  const versions = (): number => {
+    using database = new DatabaseSync(data, { readOnly: true });
+    return Number(database.prepare("SELECT count(*) AS n FROM file_versions").get()?.["n"]);
+  };
+  await remove(caller);
+  expect(versions()).toBe(FILE_VERSIONS);
+  const nothing = async (): Promise<void> => {
+    expect((await caller.call("list_file")).json()).toEqual({ files: [] });
+    expect((await caller.call("trash_list")).json().trash).toEqual([]);
+    expect((await caller.call("download_file", { filename: "a", version: 900 })).outcome()).toBe(
+      "404 file_not_found",
+    );
+  };
+  await nothing();
+  using interrupted = interruptRemoval();
+  await expect
+    .poll(() => clock.advance(10_000).then(versions), PATIENT)
+    .toBe(FILE_VERSIONS - SWEPT_TOGETHER);
+  await nothing();
+  await caller.upload([{ filename: "a", bytes }]);
+  await expect.poll(() => clock.advance(10_000).then(versions), PATIENT).toBe(1);
+  expect(Math.max(...interrupted.removed)).toBe(SWEPT_TOGETHER);
+  const [{ versions: listed }] = (await caller.call("list_file")).json().files;
+  expect(listed).toMatchObject([{ version: 1 }]);
 });

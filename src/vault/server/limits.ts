@@ -5,7 +5,7 @@ export interface Quotas {
   readonly secrets: number;
   /** Versions of one secret. */
   readonly secret_versions: number;
-  /** Versions of one file: the deletion of a file is one transaction. */
+  /** Versions of one file. */
   readonly file_versions: number;
   /** Versions of all secrets and files. */
   readonly versions: number;

@@ -2,7 +2,7 @@ import type { Timer } from "../../lib/clock.ts";
 import { storeAnchor } from "./audit/anchored-audit-log.ts";
 import { REFRESH_IDLE_MS } from "./accounts/tokens.ts";
 import type { VaultContext } from "./context.ts";
-import { endEntry, SecretRemoval } from "./protection/removal.ts";
+import { Removal } from "./protection/removal.ts";
 import { longWork } from "./long-work.ts";
 import { background, type Store, type Transaction } from "./store/store.ts";
 import type { ExpiredToken } from "./store/tables/account-tables.ts";
@@ -65,11 +65,22 @@ async function removeDue(
   return { removed, more: due.length === BATCH_SIZE };
 }
 
-/** Removes some of the entries of the trash that have ended; returns whether there are more. */
+/**
+ * Removes some of the retired files, and of the entries of the trash that have ended; returns
+ * whether there are more.
+ */
 async function endTrash(transaction: Transaction, now: number): Promise<boolean> {
-  const ended = await transaction.trash.ended(now, TRASH_PER_BATCH);
-  const removal = new SecretRemoval();
-  for (const entry of ended) await endEntry(transaction, entry, removal);
+  const { trash, files } = transaction;
+  const ended = await trash.ended(now, TRASH_PER_BATCH);
+  const removal = new Removal();
+  let versions = 0;
+  for (const { retired, ...entry } of ended) {
+    if (retired) {
+      versions += await files.removeVersions(entry.id, BATCH_SIZE - versions);
+      if (versions >= BATCH_SIZE) return true;
+      await files.remove(entry.id);
+    } else await removal.remove(transaction, entry);
+  }
   return ended.length === TRASH_PER_BATCH;
 }
 
@@ -81,8 +92,8 @@ async function makeRoom({ store, space, logger }: VaultContext): Promise<void> {
   if (space?.isLow !== true) return;
   const ended = await store.write(async (transaction) => {
     const largest = await transaction.trash.largest(TRASH_PER_BATCH);
-    const removal = new SecretRemoval();
-    for (const entry of largest) await endEntry(transaction, entry, removal);
+    const removal = new Removal();
+    for (const entry of largest) await removal.remove(transaction, entry);
     return largest;
   }, background);
   if (ended.length === 0) return;

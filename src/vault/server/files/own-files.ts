@@ -4,7 +4,7 @@ import { allPages, eachPage } from "../store/all-pages.ts";
 import { partyOf } from "../store/credential.ts";
 import type { StoredFile } from "../store/records.ts";
 import type { VaultContext } from "../context.ts";
-import { moveToTrash, trimTrash } from "../protection/removal.ts";
+import { moveToTrash, Removal, trimTrash } from "../protection/removal.ts";
 import { openDigest, readBlob } from "./blob.ts";
 import { errors } from "../errors.ts";
 
@@ -87,7 +87,7 @@ export async function deleteFile(
       files.versions(file.id, after ?? 0, PAGE),
     );
     if (context.trashDays === 0 || permanently) {
-      await files.remove(file.id);
+      await new Removal().remove(transaction, { kind: "file", id: file.id });
       return { versions, trash: undefined };
     }
     await moveToTrash(context, transaction, "file", file.id, context.clock.now());
@@ -106,9 +106,10 @@ export async function deleteAllFiles(context: VaultContext, caller: Caller): Pro
     writeAs(context, caller, async (transaction) => {
       const { files } = transaction;
       const next = await files.named(caller.email, after?.name ?? "", PER_BATCH);
+      const removal = new Removal();
       for (const { id } of next) {
         if (keeps) await moveToTrash(context, transaction, "file", id, context.clock.now());
-        else await files.remove(id);
+        else await removal.remove(transaction, { kind: "file", id });
       }
       if (keeps) await trimTrash(context, transaction, caller.email, next.length);
       return next;

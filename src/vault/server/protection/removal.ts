@@ -26,15 +26,34 @@ interface TrashPolicy {
 const MOST_ROWS = 16;
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/**
- * Removes secrets in one transaction. A large secret is retired: it is gone for all users, and its
- * name is free, but the sweeper erases its versions and grants, in small transactions: no request
- * takes longer for a larger secret.
- */
-export class SecretRemoval {
-  #bytesLeft = MOST_BYTES;
+/** Versions of all files of a request that are removed in its transaction. */
+const MOST_FILE_VERSIONS = 500;
 
-  async remove({ secrets }: Pick<Transaction, "secrets">, secretId: string): Promise<void> {
+/**
+ * Removes secrets and files permanently, in one transaction. A large one is retired: it is gone for
+ * all users, and its name is free, but the sweeper erases its versions and grants, in small
+ * transactions: no request takes longer for a larger secret or file.
+ */
+export class Removal {
+  #bytesLeft = MOST_BYTES;
+  #versionsLeft = MOST_FILE_VERSIONS;
+
+  async remove(
+    transaction: Pick<Transaction, "secrets" | "files">,
+    { kind, id }: Pick<TrashEntry, "kind" | "id">,
+  ): Promise<void> {
+    if (kind === "secret") await this.#removeSecret(transaction, id);
+    else await this.#removeFile(transaction, id);
+  }
+
+  async #removeFile({ files }: Pick<Transaction, "files">, fileId: string): Promise<void> {
+    const { length } = await files.versions(fileId, 0, this.#versionsLeft + 1);
+    if (length > this.#versionsLeft) return files.retire(fileId);
+    this.#versionsLeft -= length;
+    return files.remove(fileId);
+  }
+
+  async #removeSecret({ secrets }: Pick<Transaction, "secrets">, secretId: string): Promise<void> {
     const { rows, bytes } = await secrets.sizeUpTo(secretId, MOST_ROWS + 1);
     if (rows > MOST_ROWS || bytes > this.#bytesLeft) return secrets.retire(secretId);
     this.#bytesLeft -= bytes;
@@ -44,13 +63,13 @@ export class SecretRemoval {
 
 /** Removes the secret past its deadline that still occupies a name. */
 export async function removeDue(
-  transaction: Pick<Transaction, "secrets">,
+  transaction: Pick<Transaction, "secrets" | "files">,
   owner: string,
   name: string,
   now: number,
 ): Promise<void> {
   const due = await transaction.secrets.dueNamed(owner, name, now);
-  if (due !== undefined) await new SecretRemoval().remove(transaction, due);
+  if (due !== undefined) await new Removal().remove(transaction, { kind: "secret", id: due });
 }
 
 /** Moves a secret or file to the trash of a server that has one. */
@@ -62,16 +81,6 @@ export async function moveToTrash(
   now: number,
 ): Promise<void> {
   await trash.put(kind, id, now, now + trashDays * DAY_MS);
-}
-
-/** Removes an entry permanently. The sweeper erases the bytes of large files, too. */
-export async function endEntry(
-  transaction: Transaction,
-  { kind, id }: Pick<TrashEntry, "kind" | "id">,
-  removal: SecretRemoval,
-): Promise<void> {
-  if (kind === "secret") await removal.remove(transaction, id);
-  else await transaction.files.remove(id);
 }
 
 /**
@@ -91,9 +100,9 @@ export async function trimTrash(
   const isOver = (): boolean =>
     entries > quotas.trash || LIMITED.some((name) => left[name] > quotas[name]);
   if (!isOver()) return;
-  const removal = new SecretRemoval();
+  const removal = new Removal();
   for (const entry of await trash.oldest(owner, moved + MOST_TRIMMED)) {
-    await endEntry(transaction, entry, removal);
+    await removal.remove(transaction, entry);
     entries -= 1;
     for (const name of LIMITED) left[name] -= entry[name];
     if (!isOver()) return;

@@ -2,7 +2,7 @@ import type { TrashedRecord } from "../../../protocol/responses.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
-import { moveToTrash, SecretRemoval, trimTrash } from "../protection/removal.ts";
+import { moveToTrash, Removal, trimTrash } from "../protection/removal.ts";
 import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import { errors } from "../errors.ts";
 import { forEachUniqueName, ownCandidates } from "./find-secret.ts";
@@ -32,14 +32,14 @@ export async function deleteSecrets(
   const now = context.clock.now();
   const keeps = context.trashDays > 0 && !permanently;
   return writeAs(context, caller, async (transaction) => {
-    const removal = new SecretRemoval();
+    const removal = new Removal();
     const found = await forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(
         await ownCandidates(transaction, caller, name, now),
         caller.scope,
       );
       if (keeps) await moveToTrash(context, transaction, "secret", secret.id, now);
-      else await removal.remove(transaction, secret.id);
+      else await removal.remove(transaction, { kind: "secret", id: secret.id });
       return { id: secret.id, name };
     });
     if (keeps) await trimTrash(context, transaction, caller.email, found.length);

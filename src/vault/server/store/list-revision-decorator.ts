@@ -115,6 +115,10 @@ function filesWithRevisions(files: FileTable, revisions: ListRevisionTable): Fil
       await files.removeVersion(fileId, version);
       await revisions.touchOwnerOfFile(fileId);
     },
+    async retire(fileId) {
+      await revisions.touchOwnerOfFile(fileId);
+      await files.retire(fileId);
+    },
     async remove(fileId) {
       await revisions.touchOwnerOfFile(fileId);
       await files.remove(fileId);

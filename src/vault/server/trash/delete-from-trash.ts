@@ -3,7 +3,7 @@ import { requireUnlimited } from "../access/permission.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
-import { endEntry, SecretRemoval } from "../protection/removal.ts";
+import { Removal } from "../protection/removal.ts";
 import type { Transaction } from "../store/store.ts";
 import type { TrashEntry } from "../store/tables/trash-table.ts";
 
@@ -33,11 +33,11 @@ export async function deleteFromTrash(
   requireUnlimited(caller.scope);
   const now = context.clock.now();
   return writeAs(context, caller, async (transaction) => {
-    const removal = new SecretRemoval();
+    const removal = new Removal();
     const deleted: Pick<RestoredRecord, "id" | "kind" | "name">[] = [];
     for (const id of new Set(ids)) {
       const { kind, name } = await findEntry(transaction, caller, id, now);
-      await endEntry(transaction, { kind, id }, removal);
+      await removal.remove(transaction, { kind, id });
       deleted.push({ id, kind, name });
     }
     return deleted;
@@ -57,9 +57,9 @@ export async function emptyTrash(context: VaultContext, caller: Caller): Promise
   let deleted = 0;
   for (let size = PER_BATCH; size === PER_BATCH; deleted += size) {
     size = await writeAs(context, caller, async (transaction) => {
-      const removal = new SecretRemoval();
+      const removal = new Removal();
       const entries = await transaction.trash.oldest(caller.email, PER_BATCH);
-      for (const entry of entries) await endEntry(transaction, entry, removal);
+      for (const entry of entries) await removal.remove(transaction, entry);
       return entries.length;
     });
   }

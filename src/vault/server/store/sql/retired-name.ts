@@ -4,7 +4,7 @@
  */
 export const RETIRED_MARK = "\u001F";
 
-/** Deadline of a retired secret, before all others that are due. */
+/** Deadline of a retired secret, and end of a retired file: before all others that are due. */
 export const RETIRED_AT = -1;
 
 /**

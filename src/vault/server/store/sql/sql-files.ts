@@ -1,3 +1,4 @@
+import { RETIRED_AT, RETIRED_MARK } from "./retired-name.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { FileVersion, StoredFile } from "../records.ts";
@@ -106,12 +107,30 @@ function stagedBlobs(
  */
 const MOST_SMALL = 8;
 const SMALL_BYTES = 1024 * 1024;
-/** Versions that one statement removes: a file may have as many as an account. */
+/** Versions that one statement removes. */
 const VERSIONS_TOGETHER = 500;
+/** Condition of the first ?2 versions of the file ?1. */
+const FIRST =
+  "file_id = ?1 AND version IN (SELECT version FROM file_versions WHERE file_id = ?1 ORDER BY version LIMIT ?2)";
+/** Hides the file ?1 as an entry of the trash that has ended. Its amounts count for its owner. */
+const RETIRE = `
+  INSERT INTO trashed_files (id, owner, name, trashed_at, ends_at, versions, bytes)
+  SELECT id, owner, name, ${RETIRED_AT}, ${RETIRED_AT}, 0, 0 FROM files WHERE id = ?1
+  ON CONFLICT (id) DO UPDATE SET ends_at = excluded.ends_at, versions = 0, bytes = 0`;
 
 function storedFiles(
   db: SqlConnection,
-): Pick<FileTable, "find" | "insert" | "update" | "removeVersion" | "remove" | "removeOf"> {
+): Pick<
+  FileTable,
+  | "find"
+  | "insert"
+  | "update"
+  | "removeVersion"
+  | "retire"
+  | "removeVersions"
+  | "remove"
+  | "removeOf"
+> {
   const erase = (condition: string, ...values: (string | number)[]): Promise<number> => {
     const few = `SELECT blob_id FROM file_versions WHERE ${condition} AND size <= ${SMALL_BYTES} ORDER BY version LIMIT ${MOST_SMALL}`;
     return db.wipe(`DELETE FROM file_chunks WHERE blob_id IN (${few})`, ...values);
@@ -128,6 +147,8 @@ function storedFiles(
     );
     return db.wipe(`DELETE FROM file_versions WHERE ${condition}`, ...values);
   };
+  const removeFirst = (fileId: string, atMost: number): Promise<number> =>
+    removeVersions(FIRST, fileId, atMost);
   return {
     async find(owner, name) {
       const row = await db.get("SELECT * FROM files WHERE owner = ? AND name = ?", owner, name);
@@ -150,11 +171,16 @@ function storedFiles(
       await erase(isOne, fileId, version);
       await removeVersions(isOne, fileId, version);
     },
+    async retire(fileId) {
+      await db.run(RETIRE, fileId);
+      const sql = "UPDATE files SET name = name || CAST(? AS text) || id WHERE id = ?";
+      await db.run(sql, RETIRED_MARK, fileId);
+    },
+    removeVersions: removeFirst,
     async remove(fileId) {
       await erase("file_id = ?", fileId);
-      const first = `SELECT version FROM file_versions WHERE file_id = ?1 ORDER BY version LIMIT ${VERSIONS_TOGETHER}`;
       for (let removed = VERSIONS_TOGETHER; removed === VERSIONS_TOGETHER;)
-        removed = await removeVersions(`file_id = ?1 AND version IN (${first})`, fileId);
+        removed = await removeFirst(fileId, VERSIONS_TOGETHER);
       await db.run("DELETE FROM files WHERE id = ?", fileId);
     },
     async removeOf(owner) {

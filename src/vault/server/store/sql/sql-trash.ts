@@ -1,4 +1,4 @@
-import { RETIRED_MARK, TRASHED_AT } from "./retired-name.ts";
+import { RETIRED_AT, RETIRED_MARK, TRASHED_AT } from "./retired-name.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import { usageOf } from "./sql-account-tables.ts";
@@ -66,16 +66,18 @@ function bothSql(condition: string): string {
     .join(" UNION ALL ");
 }
 
+/** Condition of the entries of an account: none of a retired file. */
+const OWN = `owner = ?1 AND ends_at <> ${RETIRED_AT}`;
 const SIZED = `SELECT kind, id, versions, bytes, ${grantsOf("e.id")} AS grants FROM`;
-const OLDEST = `${SIZED} (${bothSql("owner = ?1")}) AS e ORDER BY trashed_at, id LIMIT ?2`;
+const OLDEST = `${SIZED} (${bothSql(OWN)}) AS e ORDER BY trashed_at, id LIMIT ?2`;
 const LARGEST = `${SIZED} (${bothSql("bytes > 0")}) AS e ORDER BY bytes DESC, trashed_at, id LIMIT ?1`;
-const ENDED = `SELECT kind, id FROM (${bothSql("ends_at <= ?1")}) AS e ORDER BY ends_at, id LIMIT ?2`;
+const ENDED = `SELECT kind, id, ends_at FROM (${bothSql("ends_at <= ?1")}) AS e ORDER BY ends_at, id LIMIT ?2`;
 
 const USAGE = `SELECT coalesce(sum(CASE kind WHEN 'secret' THEN 1 END), 0) AS secrets,
     coalesce(sum(CASE kind WHEN 'file' THEN 1 END), 0) AS files,
     CAST(coalesce(sum(versions), 0) AS bigint) AS versions, CAST(coalesce(sum(bytes), 0) AS bigint) AS bytes,
     ${GRANTS.map((table) => `(SELECT count(*) FROM ${table} AS g JOIN trashed_secrets AS t ON t.id = g.secret_id WHERE t.owner = ?1)`).join(" + ")} AS grants
-  FROM (${bothSql("owner = ?1")}) AS e`;
+  FROM (${bothSql(OWN)}) AS e`;
 
 function entryOf(kind: TrashKind, row: Row): TrashEntry {
   return {
@@ -151,7 +153,10 @@ export function sqlTrash(db: SqlConnection): TrashTable {
       return (await db.all(LARGEST, atMost)).map(sizedOf);
     },
     async ended(now, atMost) {
-      return (await db.all(ENDED, now, atMost)).map(keyOf);
+      return (await db.all(ENDED, now, atMost)).map((row) => ({
+        ...keyOf(row),
+        retired: row.number("ends_at") === RETIRED_AT,
+      }));
     },
   };
 }

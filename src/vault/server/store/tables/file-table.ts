@@ -29,6 +29,13 @@ export interface FileTable {
   list(owner: string, after: ListedVersion | undefined, atMost: number): Promise<ListedVersion[]>;
   /** Removes a version; the bytes of a large one become stale. */
   removeVersion(fileId: string, version: number): Promise<void>;
+  /**
+   * Hides a file, also one in the trash, permanently, and frees its name. Its versions stay until
+   * they are removed.
+   */
+  retire(fileId: string): Promise<void>;
+  /** Removes at most `atMost` versions of a retired file; returns their number. */
+  removeVersions(fileId: string, atMost: number): Promise<number>;
   /** Removes a file with its versions; the bytes of many or large ones become stale. */
   remove(fileId: string): Promise<void>;
   /** Removes all files of one owner with their versions and their bytes. */

@@ -30,6 +30,11 @@ export interface SizedEntry extends Usage {
   readonly id: string;
 }
 
+/** An entry that has ended, or a retired file. */
+interface EndedEntry extends Pick<TrashEntry, "kind" | "id"> {
+  readonly retired: boolean;
+}
+
 export interface TrashTable {
   /**
    * Moves a secret or file to the trash with versions and grants: it is gone for all users and for
@@ -57,6 +62,9 @@ export interface TrashTable {
   oldest(owner: string, atMost: number): Promise<SizedEntry[]>;
   /** Returns at most `atMost` entries of all accounts, those with most bytes first. */
   largest(atMost: number): Promise<SizedEntry[]>;
-  /** Returns at most `atMost` entries that have ended. */
-  ended(now: number, atMost: number): Promise<Pick<TrashEntry, "kind" | "id">[]>;
+  /**
+   * Returns at most `atMost` retired files and entries that have ended. No other method returns a
+   * retired file.
+   */
+  ended(now: number, atMost: number): Promise<EndedEntry[]>;
 }
