@@ -118,4 +118,38 @@ describe("the files of a store", () => {
     expect(await read(({ files }) => files.find(ANN, "a"))).toBeUndefined();
     expect(await read(({ files }) => files.versions("id a", 0, 10))).toEqual([]);
   });
+
+  test("a retired file, also one in the trash, is gone, and its versions are removed in parts", async () => {
+    await write(async ({ files, trash }) => {
+      for (const [id, name] of [
+        ["f1", "a"],
+        ["f2", "b"],
+      ] as const) {
+        await files.insert({ id, owner: ANN, name, nextVersion: 4 });
+        for (const number of [1, 2, 3])
+          await files.insertVersion(id, { ...version(number, `${id} ${number}`), size: 1 });
+      }
+      await trash.put("file", "f2", NOW, NOW + 1);
+      for (const id of ["f1", "f2"]) await files.retire(id);
+    });
+    expect(await read(({ files }) => files.find(ANN, "a"))).toBeUndefined();
+    expect(await read(({ files }) => files.list(ANN, undefined, 9))).toEqual([]);
+    expect(await read(({ trash }) => trash.list("file", ANN, undefined, NOW, 9))).toEqual([]);
+    expect(await read(({ trash }) => trash.find(ANN, "f2", NOW))).toBeUndefined();
+    expect(await read(({ trash }) => trash.oldest(ANN, 9))).toEqual([]);
+    const none = { files: 0, versions: 0, bytes: 0 };
+    expect(await read(({ trash }) => trash.usage(ANN))).toMatchObject(none);
+    expect(await read(({ trash }) => trash.ended(NOW, 9))).toEqual([
+      { kind: "file", id: "f1", retired: true },
+      { kind: "file", id: "f2", retired: true },
+    ]);
+    const removed = [];
+    for (const atMost of [2, 2]) {
+      const some = await write(({ files }) => files.removeVersions("f2", atMost));
+      removed.push(some, await read(({ usage }) => usage.of(ANN)));
+    }
+    expect(removed).toMatchObject([2, { versions: 4, bytes: 4 }, 1, { versions: 3, bytes: 3 }]);
+    await write(({ files }) => files.remove("f2"));
+    expect(await read(({ trash }) => trash.ended(NOW, 9))).toHaveLength(1);
+  });
 });
