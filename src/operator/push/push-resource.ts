@@ -89,13 +89,12 @@ export function parsePush({ metadata, spec: written }: KubeObject): ParsedPush {
 export const entryOf = ({ kind, name }: Pick<PushItem, "kind" | "name">): string =>
   `${kind} ${name}`;
 
-/** Identifies an item in the memory of a resource. */
-export const itemId = ({
-  secretKey,
-  kind,
-  name,
-}: Pick<PushItem, "secretKey" | "kind" | "name">): string =>
-  JSON.stringify([secretKey, kind, name]);
+/**
+ * Identifies an item in the memory of a resource by its entry: another key of the Secret may be
+ * pushed to it from now on.
+ */
+export const itemId = ({ kind, name }: Pick<PushItem, "kind" | "name">): string =>
+  JSON.stringify([kind, name]);
 
 /** Returns the kinds of these items. */
 export const kindsOf = (items: readonly PushItem[]): readonly EntryKind[] => [

@@ -78,9 +78,9 @@ function differenceOf(scene: PushWorld, object: KubeObject, push: PushState): st
     return whole.includes(ready?.reason as Reason)
       ? undefined
       : `${seen}; expected ${whole.join(" or ")}`;
-  const former = new Map(shown.map((one) => [`${one.secretKey} ${one.key}`, one.owner]));
+  const former = new Map(shown.map((one) => [one.key, one.owner]));
   const all = (push.spec.data ?? []).map((item) => {
-    const formerOwner = former.get(`${item.secretKey} ${item.remoteRef?.key}`);
+    const formerOwner = former.get(item.remoteRef?.key);
     return [item, expectedOf(scene, push, item, formerOwner)] as const;
   });
   const reasons = all.flatMap(([, expected]) => expected.reasons);

@@ -1,5 +1,6 @@
 import { findCondition } from "../../../src/operator/api/conditions.ts";
 import { PUSH_FINALIZER } from "../../../src/operator/api/names.ts";
+import type { PushItemStatus, PushStatus } from "../../../src/operator/api/vault-push.ts";
 import { readPushStatus } from "../../../src/operator/push/push-status.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { vaultAt } from "../cast.ts";
@@ -27,18 +28,15 @@ export function checkReady(
   const secrets = scene.secrets.during(`${namespace}/${spec.secret.name}`, slackMs);
   if (slackMs === Infinity || ready.observedGeneration !== after.metadata.generation) return;
   for (const item of spec.data ?? []) {
-    const { kind, name: entry } = entryOf(item);
-    const shown = is.items?.find(
-      (one) =>
-        one.secretKey === item.secretKey && (kind === "file" ? one.filename : one.key) === entry,
-    );
+    const entry = entryOf(item);
+    const shown = shownOf(is, entry);
     const connection = scene.connections.throughout(
       `${namespace}/${spec.connectionRef.name}`,
       slackMs,
     );
     if (connection === undefined) continue;
     const vault = vaultAt(connection.url);
-    const ref = { vault, owner: shown?.owner ?? connection.email, kind, name: entry };
+    const ref = { vault, owner: shown?.owner ?? connection.email, ...entry };
     const latest = scene.journal.latest(ref);
     const stored = [...scene.journal.recent(ref, slackMs), ...(latest ? [latest.base64] : [])];
     const isPushed = secrets.some(
@@ -48,6 +46,13 @@ export function checkReady(
       throw new Violation("P10", `${user}: ${namespace}/${name} is Ready without ${entryKey(ref)}`);
   }
 }
+
+/** Returns what a status shows of an entry, whatever key was pushed to it. */
+const shownOf = (
+  { items = [] }: PushStatus,
+  { kind, name }: Pick<EntryRef, "kind" | "name">,
+): PushItemStatus | undefined =>
+  items.find((one) => (kind === "file" ? one.filename : one.key) === name);
 
 const isHeld = (object: KubeObject | undefined): boolean =>
   object?.metadata.finalizers?.includes(PUSH_FINALIZER) === true;
@@ -74,15 +79,11 @@ export function checkGone(
     slackMs,
   );
   if (slackMs === Infinity || !isDelete || connection === undefined) return;
-  const { items = [] } = readPushStatus(before["status"]);
+  const status = readPushStatus(before["status"]);
   for (const item of spec.data ?? []) {
     const entry = entryOf(item);
     const ref = { vault: vaultAt(connection.url), owner: connection.email, ...entry };
-    const shown = items.find(
-      (one) =>
-        one.secretKey === item.secretKey &&
-        (entry.kind === "file" ? one.filename : one.key) === entry.name,
-    );
+    const shown = shownOf(status, entry);
     const latest = scene.journal.latest(ref);
     const isOwn =
       shown?.created === true &&

@@ -102,10 +102,5 @@ export function forgetOthers({ uncertain }: PushMemory, ids: readonly string[]):
   for (const id of uncertain.keys()) if (!ids.includes(id)) uncertain.delete(id);
 }
 
-function idOf({ secretKey, key, filename }: PushItemStatus): string {
-  const entry =
-    filename === undefined
-      ? ({ kind: "secret", name: key ?? "" } as const)
-      : ({ kind: "file", name: filename } as const);
-  return itemId({ secretKey, ...entry });
-}
+const idOf = ({ key = "", filename }: PushItemStatus): string =>
+  itemId(filename === undefined ? { kind: "secret", name: key } : { kind: "file", name: filename });
