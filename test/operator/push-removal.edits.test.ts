@@ -3,12 +3,26 @@ import { type SimulatedWorld, withPushSource } from "../lab/simulated/simulated-
 
 const deleted = { deletionPolicy: "Delete" };
 const toSecret = { secretKey: "password", remoteRef: { key: "db" } };
+const toFile = { secretKey: "password", file: { filename: "conf" } };
 
 async function deletePush(scene: SimulatedWorld): Promise<void> {
   scene.pushes.delete();
   await scene.settle();
   expect(scene.pushes.exists()).toBe(false);
 }
+
+test("Delete keeps an entry that was removed from spec.data before, also if it was added again", async () => {
+  await using scene = await withPushSource();
+  scene.pushes.put({ ...deleted, data: [toSecret, toFile] });
+  await scene.settle();
+  scene.pushes.put({ ...deleted, data: [toFile] });
+  await scene.settle();
+  scene.pushes.put({ ...deleted, data: [toSecret, toFile] });
+  await scene.settle();
+  await deletePush(scene);
+  expect(scene.pushes.versions()).toEqual(["one"]);
+  expect(scene.pushes.versions("conf", "file")).toEqual([]);
+});
 
 test.each(["one", "two"])(
   "Delete removes an entry that is pushed from another key with %s since",

@@ -190,6 +190,12 @@ const item = z.object({
     .describe(
       "True if this resource created the entry: only then deletionPolicy Delete deletes it.",
     ),
+  missing: z
+    .boolean()
+    .optional()
+    .describe(
+      "True while the vault does not list the entry that this resource created: another writer deleted it, or the scope does not admit it.",
+    ),
   pushedAt: timestamp
     .optional()
     .describe("Time of the push; omitted if the vault had the bytes already."),

@@ -1,6 +1,7 @@
 import { formatTimestamp } from "../sync/timestamp.ts";
 import { notReady, type ReadyCondition } from "../sync/ready-condition.ts";
 import type { FileRecord, SecretRecord, Snapshot } from "../vault-client/connection.ts";
+import type { PushItemStatus } from "../api/vault-push.ts";
 import type { Trust } from "../api/received-secrets.ts";
 import { entryOf, type PushItem } from "./push-resource.ts";
 
@@ -21,7 +22,19 @@ export const listedVersion = ({
   deleteAt: "deleteAt" in record ? formatTimestamp(record.deleteAt) : undefined,
 });
 
-interface VersionIdentity {
+/**
+ * Returns a version that no list shows yet. If it has the number of the one that was pushed last,
+ * the next list shows whether another writer recreated the entry since.
+ */
+export function unlistedVersion(
+  version: number,
+  pushed: Pick<PushItemStatus, "version" | "createdAt" | "deleteAt"> | undefined,
+): ListedVersion {
+  const known = pushed?.version === version ? pushed : undefined;
+  return { version, createdAt: known?.createdAt, deleteAt: known?.deleteAt };
+}
+
+export interface VersionIdentity {
   readonly version: number;
   readonly createdAt?: string | undefined;
 }
@@ -49,6 +62,33 @@ const received = (record: SecretRecord): WritableEntry => ({
   shared: true,
 });
 
+/** Returns the digest of the listed version of a file, if the list has it. */
+export const listedSha256 = (
+  { record }: WritableEntry,
+  { version }: ListedVersion,
+): string | undefined =>
+  record !== undefined && "sha256" in record && record.version === version
+    ? record.sha256
+    : undefined;
+
+/**
+ * Returns the entry of the account itself. It has no record if the spec names another creator.
+ */
+export function ownEntry(
+  { kind, name, owner: wanted }: PushItem,
+  snapshot: Snapshot,
+  account: string,
+): WritableEntry {
+  if (kind === "file") return { record: snapshot.file(name), owner: undefined, shared: false };
+  const own = account.toLowerCase();
+  const record = snapshot
+    .secrets(name)
+    .find((one) => (one.owner === undefined ? one.shared !== true : isOwner(one, own)));
+  return wanted === undefined || wanted === own
+    ? { record, owner: undefined, shared: record?.shared === true }
+    : { record: undefined, owner: undefined, shared: false };
+}
+
 /**
  * Returns the entry that a key is pushed to, or the reason why it must not be pushed. A secret of
  * another account is written only if the spec or the connection names its creator: otherwise a user
@@ -60,7 +100,8 @@ export function listedEntry(
   access: Pick<Trust, "account" | "trustedOwners">,
 ): WritableEntry | ReadyCondition {
   const { name, owner: wanted } = item;
-  if (item.kind === "file") return { record: snapshot.file(name), owner: undefined, shared: false };
+  const own = ownEntry(item, snapshot, access.account);
+  if (item.kind === "file") return own;
   const account = access.account.toLowerCase();
   const records = snapshot.secrets(name);
   if (wanted !== undefined && wanted !== account) {
@@ -69,11 +110,8 @@ export function listedEntry(
     const message = `${entryOf(item)} of ${wanted} is not in the vault's list: ask its creator to share it with ${account} with permission RW`;
     return notReady("SourceMissing", message);
   }
-  const own = records.find((record) =>
-    record.owner === undefined ? record.shared !== true : isOwner(record, account),
-  );
-  return own !== undefined || wanted === account || records.length === 0
-    ? { record: own, owner: undefined, shared: own?.shared === true }
+  return own.record !== undefined || wanted === account || records.length === 0
+    ? own
     : trustedEntry(item, records, access);
 }
 

@@ -31,11 +31,10 @@ export function nextPushStatus(
   const report = before.syncedAt === undefined ? { ...found, stale: undefined } : found;
   const { pushed, forced } = report;
   const pushedAt = (pushed?.items ?? []).flatMap((item) => item.pushedAt ?? []);
-  const items = pushed && [];
   return defined({
     ...attemptStatus(before, {
       ...report,
-      items,
+      items: [],
       consequence: "nothing is pushed",
       generation,
       now,

@@ -26,7 +26,10 @@ import { decidePush } from "../../push/decide-push.ts";
 import {
   isSameVersion,
   type ListedVersion,
+  listedSha256,
   listedVersion,
+  unlistedVersion,
+  type VersionIdentity,
   type WritableEntry,
 } from "../../push/listed-entry.ts";
 import { type PushOutcome, concernsConnection, pushFailure } from "./push-outcome.ts";
@@ -57,12 +60,6 @@ export interface PushContext {
 
 /** A vault rejects the same push again, until something changes. */
 const REJECTED_MS = 10 * 60_000;
-
-/** Returns the digest of the listed version of a file, if the list has it. */
-const listedSha256 = ({ record }: WritableEntry, { version }: ListedVersion): string | undefined =>
-  record !== undefined && "sha256" in record && record.version === version
-    ? record.sha256
-    : undefined;
 
 /** One attempt to push one key. */
 export class PushAttempt {
@@ -187,16 +184,15 @@ export class PushAttempt {
 
   /**
    * Reports whether this resource created the entry of a version: it did before, or by a push whose
-   * response was lost. It did not create an entry that replaced its own.
+   * response was lost. What the list shows is in the record already.
    */
-  #created({ version, createdAt }: Pick<ListedVersion, "version" | "createdAt">): boolean {
-    const [record, listed] = [this.#record, this.#listed];
-    if (version === 1 && this.#context.memory.uncertain.get(this.#id)?.creates === true)
+  #created(version: VersionIdentity): boolean {
+    const record = this.#record;
+    if (version.version === 1 && this.#context.memory.uncertain.get(this.#id)?.creates === true)
       return true;
-    if (record?.created !== true) return false;
-    const isReplaced = listed?.version === record.version && !isSameVersion(record, listed);
     return (
-      !isReplaced && (record.version < version || isSameVersion(record, { version, createdAt }))
+      record?.created === true &&
+      (record.version < version.version || isSameVersion(record, version))
     );
   }
 
@@ -208,7 +204,9 @@ export class PushAttempt {
     created,
   }: ListedVersion & { pushedAt: string | undefined; created: boolean }): void {
     const { secretKey, kind, name } = this.#item;
-    this.#context.memory.records.set(this.#id, {
+    const { records, seen } = this.#context.memory;
+    seen.delete(this.#id);
+    records.set(this.#id, {
       secretKey,
       ...(kind === "file" ? { filename: name } : { key: name }),
       version,
@@ -343,7 +341,7 @@ export class PushAttempt {
     // Without its number the version is compared again in the next reconcile.
     if (!isListed) access.connection.pollSoon();
     if (version !== undefined)
-      this.#keep(isListed ? record : { version, createdAt: undefined, deleteAt: undefined });
+      this.#keep(isListed ? record : unlistedVersion(version, this.#record));
     memory.uncertain.delete(this.#id);
     return true;
   }

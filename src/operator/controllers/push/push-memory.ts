@@ -3,7 +3,8 @@ import type { RepairCount } from "../outcome/repair-count.ts";
 import type { Failure } from "../outcome/outcome.ts";
 import type { PushOutcome } from "./push-outcome.ts";
 import type { KeyFacts } from "../../push/push-content.ts";
-import { itemId } from "../../push/push-resource.ts";
+import type { SeenEntry } from "../../push/follow-entry.ts";
+import { itemId, type PushItem } from "../../push/push-resource.ts";
 
 /** Bytes of the vault that were read to compare them. */
 interface ComparedVersion {
@@ -46,6 +47,8 @@ export interface PushMemory {
         readonly facts: ReadonlyMap<string, KeyFacts>;
       }
     | undefined;
+  /** The result of `followEntry` for each entry that this resource created. */
+  readonly seen: Map<string, SeenEntry>;
   readonly compared: Map<string, ComparedVersion>;
   /** Pushes whose result is unknown. */
   readonly uncertain: Map<string, UncertainPush>;
@@ -81,6 +84,7 @@ export function newMemory(uid: string, { vault, items = [] }: PushStatus): PushM
     vault,
     records: new Map(items.map((item) => [idOf(item), item])),
     source: undefined,
+    seen: new Map(items.map((item) => [idOf(item), item.missing === true ? "gone" : item])),
     compared: new Map(),
     uncertain: new Map(),
     repairs: new Map(),
@@ -92,15 +96,32 @@ export function newMemory(uid: string, { vault, items = [] }: PushStatus): PushM
 /** Forgets everything about the entries of another vault or account. */
 export function followVault(memory: PushMemory, vault: string): void {
   if (memory.vault === vault) return;
-  const { records, compared, uncertain, repairs, rejected } = memory;
-  for (const each of [records, compared, uncertain, repairs, rejected]) each.clear();
+  for (const each of entriesIn(memory)) each.clear();
   memory.vault = vault;
 }
 
-/** Forgets doubts about keys that the spec no longer has. */
-export function forgetOthers({ uncertain }: PushMemory, ids: readonly string[]): void {
-  for (const id of uncertain.keys()) if (!ids.includes(id)) uncertain.delete(id);
+/** Forgets everything about the entries that the spec does not name: they are not followed. */
+export function forgetOthers(memory: PushMemory, items: readonly PushItem[]): void {
+  const ids = new Set(items.map(itemId));
+  for (const each of entriesIn(memory))
+    for (const id of each.keys()) if (!ids.has(id)) each.delete(id);
 }
+
+const entriesIn = ({
+  records,
+  seen,
+  compared,
+  uncertain,
+  repairs,
+  rejected,
+}: PushMemory): readonly Map<string, unknown>[] => [
+  records,
+  seen,
+  compared,
+  uncertain,
+  repairs,
+  rejected,
+];
 
 const idOf = ({ key = "", filename }: PushItemStatus): string =>
   itemId(filename === undefined ? { kind: "secret", name: key } : { kind: "file", name: filename });

@@ -24,8 +24,14 @@ import { hasFinalizer, setFinalizer, type PushRemoval } from "./push-removal.ts"
 import type { ItemPusherOptions, PushContext } from "./push-attempt.ts";
 import { type PushOutcome, summarize } from "./push-outcome.ts";
 import { ItemPusher } from "./push-item.ts";
+import { followEntries, shownRecords } from "./follow-entries.ts";
 import { followVault, forgetOthers, newMemory, type PushMemory } from "./push-memory.ts";
-import { itemId, kindsOf, parsePush, type PushResource } from "../../push/push-resource.ts";
+import {
+  kindsOf,
+  type ParsedPush,
+  parsePush,
+  type PushResource,
+} from "../../push/push-resource.ts";
 import type { PushRivals } from "./push-rivals.ts";
 import { PushSource, SourceChangedError } from "./push-source.ts";
 import { nextPushStatus, type PushReport, readPushStatus } from "../../push/push-status.ts";
@@ -46,6 +52,7 @@ export interface PushReconcilerOptions extends ItemPusherOptions, ReconcilerPart
 interface Started {
   readonly key: string;
   readonly object: KubeObject;
+  readonly parsed: ParsedPush;
   readonly before: PushStatus;
   readonly memory: PushMemory;
   readonly signal: AbortSignal;
@@ -113,17 +120,22 @@ export class PushReconciler {
     const started: Started = {
       key,
       object,
+      parsed: parsePush(object),
       before,
       memory: this.#memoryOf(key, object, before),
       signal,
     };
     const { report, outcomes = [], next } = await this.#sync(started);
-    const { unreported } = started.memory;
+    const { memory, parsed } = started;
+    const { unreported } = memory;
     unreported.push(...outcomes.filter(({ effect }) => effect !== undefined));
     if (report === undefined) return next;
+    // What was never tried is about no vault.
+    const isKnown = parsed.ok && (outcomes.length > 0 || before.items !== undefined);
+    const pushed = isKnown ? shownRecords(memory, parsed.resource.items) : undefined;
     const status = nextPushStatus(
       before,
-      report,
+      { ...report, pushed },
       object.metadata.generation ?? 0,
       this.#options.clock.now(),
     );
@@ -151,9 +163,8 @@ export class PushReconciler {
 
   /** Returns the resource to push, or the result of a reconcile that pushes nothing. */
   async #observeResource(started: Started): Promise<PushResource | Result> {
-    const { object, signal } = started;
-    const { api, limits, removal } = this.#options;
-    const parsed = parsePush(object);
+    const { object, parsed, memory, signal } = started;
+    const { api, connections, limits, removal } = this.#options;
     if (object.metadata.deletionTimestamp !== undefined) {
       if (!hasFinalizer(object)) return nothing(DONE);
       return parsed.ok
@@ -162,6 +173,7 @@ export class PushReconciler {
     }
     if (!parsed.ok) return { report: { readyCondition: parsed.readyCondition }, next: DONE };
     const { resource } = parsed;
+    forgetOthers(memory, resource.items);
     const isWanted = resource.deletionPolicy === "Delete";
     if (isWanted !== hasFinalizer(object)) {
       // Before the first push: a deletion must leave no entry. The change of the object requeues
@@ -170,6 +182,8 @@ export class PushReconciler {
       return nothing(DONE);
     }
     if (!resource.suspend) return resource;
+    const access = connections.get(connectionKey(resource.connection, resource.namespace));
+    if (access.state === "open") followEntries(memory, resource.items, access);
     const readyCondition = notReady("Suspended", "spec.suspend is true: nothing is pushed");
     return { report: { readyCondition }, next: DONE };
   }
@@ -215,7 +229,7 @@ export class PushReconciler {
       return this.#awaitConnection(started, why, { stale, forced }, access.vault);
     }
     followVault(memory, access.vault);
-    forgetOthers(memory, resource.items.map(itemId));
+    followEntries(memory, resource.items, access);
     const list =
       forced === undefined
         ? lists.failure(key, connection)
@@ -258,7 +272,7 @@ export class PushReconciler {
 
   /** Reads the Secret, and decides and executes for each key. */
   async #push(observed: Observed): Promise<Result> {
-    const { key, resource, access, forced, memory, signal } = observed;
+    const { key, resource, forced, memory, signal } = observed;
     const { logger, observer, rivals } = this.#options;
     if (forced !== undefined) memory.source = undefined;
     const source = new PushSource(this.#options, { resource, memory, signal });
@@ -277,13 +291,8 @@ export class PushReconciler {
         logger.info({ controller: "VaultPush", key, action }, `entry ${action}`);
         observer.written("VaultPush", action);
       }
-      const items = resource.items.flatMap((item) => memory.records.get(itemId(item)) ?? []);
       const { report, next } = summarize(outcomes, resource.refreshIntervalMs);
-      return {
-        report: { ...report, forced, pushed: { vault: access.vault, items } },
-        outcomes,
-        next,
-      };
+      return { report: { ...report, forced }, outcomes, next };
     } catch (error) {
       if (!(error instanceof SourceChangedError)) throw error;
       memory.source = undefined;
