@@ -181,3 +181,42 @@ test("a push to a secret of a trusted owner does not conflict with one to an own
   expect(scene.pushes.versions("db", "secret", OTHER)).toEqual(["before", "one"]);
   expect(scene.pushes.reason()).toBe("Synced");
 });
+
+/** Returns a world in which an account that trusts the account of `shop` pushes to its secret. */
+async function trusted(): Promise<SimulatedWorld> {
+  const scene = await withPushSource();
+  scene.pushes.put({ deletionPolicy: "Delete" });
+  await scene.settle();
+  scene.pushes.connected("other");
+  scene.pushes.connect("vault", { email: OTHER, trustedOwners: [ACCOUNT] }, "other");
+  scene.pushes.source({ password: "theirs" }, { namespace: "other" });
+  scene.pushes.put({}, "push", "other");
+  return scene;
+}
+
+test.each([[{}], [{ remoteRef: { key: "db", owner: ACCOUNT } }]])(
+  "Delete keeps a secret that a younger VaultPush of a trusting account takes over: %j",
+  async (item) => {
+    await using scene = await trusted();
+    const share = { key_name: "db", usr_id_from: ACCOUNT, usr_id_to: OTHER, permission: "RW" };
+    scene.vault().act(ACCOUNT, "share", share);
+    const data = [{ secretKey: "password", remoteRef: { key: "db" }, ...item }];
+    scene.pushes.put({ data }, "push", "other");
+    await scene.settle();
+    expect(scene.pushes.reason("push", "other")).toBe("PushConflict");
+    scene.pushes.delete();
+    await scene.settle();
+    expect(scene.pushes.exists()).toBe(false);
+    expect(scene.pushes.reason("push", "other")).toBe("Synced");
+    expect(scene.pushes.versions()).toEqual(["one", "theirs"]);
+  },
+);
+
+test("Delete removes a secret that is not shared with the accounts that trust its creator", async () => {
+  await using scene = await trusted();
+  await scene.settle();
+  scene.pushes.delete();
+  await scene.settle();
+  expect(scene.pushes.versions()).toEqual([]);
+  expect(scene.pushes.versions("db", "secret", OTHER)).toEqual(["theirs"]);
+});

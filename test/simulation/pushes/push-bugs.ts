@@ -97,7 +97,7 @@ export const pushBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "controllers/push/push-removal.ts",
-        from: "if (!isProven(record, listedVersion(entry.record))) return keep(NOT_LATEST);",
+        from: "if (!isProven(record, listedVersion(listed))) return keep(NOT_LATEST);",
         to: "",
       },
       {
@@ -112,8 +112,8 @@ export const pushBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "controllers/push/push-removal.ts",
-        from: 'if (rivals.isShared(access, object, item)) return keep("another VaultPush pushes to it");',
-        to: "void [rivals, object];",
+        from: 'if (rivals.isShared(access, object, item, isReceived)) return keep("another VaultPush pushes to it");',
+        to: "void [rivals, object, isReceived];",
       },
     ],
   },

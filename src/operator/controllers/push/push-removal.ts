@@ -16,8 +16,8 @@ import { FRESH_LIST_MS, type FreshLists } from "../outcome/fresh-lists.ts";
 import { type WriteObserver, DONE, waitFor } from "../outcome/outcome.ts";
 import {
   isSameVersion,
-  listedEntry,
   listedVersion,
+  ownEntry,
   type WritableEntry,
 } from "../../push/listed-entry.ts";
 import type { ItemPusherOptions } from "./push-attempt.ts";
@@ -152,14 +152,18 @@ export class PushRemoval {
   ): Promise<Result | undefined> {
     const { object, memory, signal } = context;
     const { rivals, guard } = this.#options;
-    const entry = listedEntry(item, snapshot, access);
+    const entry = ownEntry(item, snapshot, access.account);
+    const { record: listed } = entry;
     const record = memory.records.get(itemId(item));
-    if ("reason" in entry || entry.record === undefined || record === undefined) return undefined;
+    if (listed === undefined || record === undefined) return undefined;
+    // A list may omit whether it is shared.
+    const isReceived = "shared" in listed && listed.shared !== false;
     const keep = (why: string): undefined => {
       this.#record(context, false, `kept the ${entryOf(item)}: ${why}`);
     };
-    if (!isProven(record, listedVersion(entry.record))) return keep(NOT_LATEST);
-    if (rivals.isShared(access, object, item)) return keep("another VaultPush pushes to it");
+    if (!isProven(record, listedVersion(listed))) return keep(NOT_LATEST);
+    if (rivals.isShared(access, object, item, isReceived))
+      return keep("another VaultPush pushes to it");
     try {
       if (!(await this.#isPushed(context, item, record, entry, access))) return keep(NOT_LATEST);
       await access.connection.remove(item.kind, item.name, guard, signal);

@@ -42,6 +42,8 @@ interface VaultAccount {
   readonly account: string;
   /** Its `vaultId`, where VaultPushes without a connection count by what their status shows. */
   readonly id?: string;
+  /** The accounts whose shared secrets the connection pushes to. */
+  readonly trustedOwners?: readonly string[] | undefined;
 }
 
 function vaultAccount(url: string, account: string): VaultAccount {
@@ -165,16 +167,22 @@ export class PushRivals {
   }
 
   /**
-   * Reports whether another VaultPush, older or not, pushes to the entry of this item. The
-   * connections of both may be deleted already.
+   * Reports whether another VaultPush, older or not, pushes to the entry that the account has for
+   * this item, or pushes to it from now on. The connections of both may be deleted already.
+   *
+   * @param isReceived other accounts may have received the entry: one that trusts its creator
+   * pushes to it
    */
   isShared(
     { facts, account, vault: id }: Pick<OpenConnection, "facts" | "account" | "vault">,
     object: KubeObject,
     item: PushItem,
+    isReceived: boolean,
   ): boolean {
     const vault = { ...vaultAccount(facts.url, account), id };
-    return [...this.#rivalsOf(object, item, vault, ownerOf(object, item, vault))].some(
+    const isOwn = (owner: string, trusted: readonly string[]): boolean =>
+      owner === vault.account || (isReceived && trusted.includes(vault.account));
+    return [...this.#rivalsOf(object, item, vault, isOwn)].some(
       ({ metadata }) => metadata.deletionTimestamp === undefined,
     );
   }
@@ -236,20 +244,23 @@ export class PushRivals {
     owner: string | undefined,
   ): KubeObject | undefined {
     const of = owner?.toLowerCase() ?? ownerOf(object, item, vault);
-    for (const rival of this.#rivalsOf(object, item, vault, of))
+    for (const rival of this.#rivalsOf(object, item, vault, (theirs) => theirs === of))
       if (isOlder(rival, object)) return rival;
     return undefined;
   }
 
   /**
-   * Returns the other VaultPushes to the same entry. One that is being deleted counts: it may still
-   * push or delete.
+   * Returns the other VaultPushes to an entry of this name. One that is being deleted counts: it may
+   * still push or delete.
+   *
+   * @param isSame is called with the owner of their entry, and with the accounts whose secrets they
+   * push to if these share one
    */
   *#rivalsOf(
     object: KubeObject,
     item: PushItem,
     vault: VaultAccount,
-    owner: string,
+    isSame: (owner: string, trusted: readonly string[]) => boolean,
   ): Generator<KubeObject> {
     for (const key of this.#index.get("entry", entryName(item))) {
       if (key === keyOf(object.metadata)) continue;
@@ -262,7 +273,7 @@ export class PushRivals {
       if (
         theirs?.url === vault.url &&
         rival !== undefined &&
-        ownerOf(other, rival, theirs) === owner
+        isSame(ownerOf(other, rival, theirs), trustedBy(rival, theirs))
       )
         yield other;
     }
@@ -274,7 +285,8 @@ export class PushRivals {
     const object = watched?.store.get(connectionKey(connection, namespace));
     const parsed = object && parseConnection(object);
     if (parsed?.ok !== true) return undefined;
-    return vaultAccount(settingsOf(parsed.spec).url, parsed.spec.email);
+    const { email, trustedOwners } = parsed.spec;
+    return { ...vaultAccount(settingsOf(parsed.spec).url, email), trustedOwners };
   }
 }
 
@@ -299,6 +311,13 @@ function ownerOf(
   const shown = readPushStatus(status).items?.find(({ key }) => key === name);
   return shown?.owner?.toLowerCase() ?? account;
 }
+
+/** Returns the other accounts to whose secrets a key is pushed, if they share one. */
+const trustedBy = (
+  { kind, owner }: PushItem,
+  { trustedOwners = [] }: VaultAccount,
+): readonly string[] =>
+  kind === "file" || owner !== undefined ? [] : trustedOwners.map((each) => each.toLowerCase());
 
 /**
  * Orders resources by age, and resources of the same second by key: every process sees the same
