@@ -34,6 +34,12 @@ export const entryOf = ({ remoteRef, file }: Item): Pick<EntryRef, "kind" | "nam
     ? { kind: "secret", name: remoteRef?.key ?? "" }
     : { kind: "file", name: file.filename };
 
+/** Reports whether an item names an entry, in whatever vault. */
+export function isNamed(item: Item, { kind, name }: Pick<EntryRef, "kind" | "name">): boolean {
+  const entry = entryOf(item);
+  return entry.kind === kind && entry.name === name;
+}
+
 /** Reports whether an item may be pushed to an entry through a connection. */
 export function mayPushTo(item: Item, connection: ConnectionSpec, ref: EntryRef): boolean {
   const { email, trustedOwners = [] } = connection;
@@ -55,12 +61,9 @@ export function pushesTo(item: Item, connection: ConnectionSpec, ref: EntryRef):
     : owner === ref.owner;
 }
 
-function isAt(item: Item, { url }: ConnectionSpec, { vault, kind, name }: EntryRef): boolean {
-  const entry = entryOf(item);
-  // The operator refuses the other one.
-  const isReached = url === urlOf(vault);
-  return isReached && entry.kind === kind && entry.name === name;
-}
+// The operator refuses the other URL.
+const isAt = (item: Item, { url }: ConnectionSpec, ref: EntryRef): boolean =>
+  url === urlOf(ref.vault) && isNamed(item, ref);
 
 /** Orders VaultPushes as the documentation says: the oldest one pushes. */
 export const isOlder = (one: PushState, other: PushState): boolean =>

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { vaultAt } from "../cast.ts";
 import { Violation } from "../world.ts";
 import { entryKey, type EntryRef } from "./entry-journal.ts";
-import { entryOf, mayPushTo, pushesTo, pushStateOf } from "./push-specs.ts";
+import { entryOf, isNamed, mayPushTo, pushesTo, pushStateOf } from "./push-specs.ts";
 import type { PushWorld } from "./push-world.ts";
 
 /** A status that begins to show Ready shows only bytes that the Secret had a short time ago (P10). */
@@ -98,7 +98,10 @@ export function checkGone(
   }
 }
 
-/** Reports whether another VaultPush has pushed to an entry during the last `ms`. */
+/**
+ * Reports whether another VaultPush may have pushed to an entry during the last `ms`. Without a
+ * connection, the operator takes it for one of the vault that its status shows.
+ */
 const mayBeShared = (
   { pushes, connections }: PushWorld,
   uid: string,
@@ -109,8 +112,7 @@ const mayBeShared = (
     .flatMap((key) => pushes.during(key, ms))
     .some(({ uid: other, namespace, spec }) => {
       const known = connections.during(`${namespace}/${spec.connectionRef.name}`, ms);
-      return (
-        other !== uid &&
-        (spec.data ?? []).some((item) => known.some((one) => mayPushTo(item, one, ref)))
-      );
+      const names = (spec.data ?? []).filter((item) => isNamed(item, ref));
+      const isSame = names.some((item) => known.some((one) => mayPushTo(item, one, ref)));
+      return other !== uid && (isSame || (known.length === 0 && names.length > 0));
     });
