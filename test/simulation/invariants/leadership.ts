@@ -79,6 +79,12 @@ export class Leadership {
     );
   }
 
+  /** Reports whether a replica may write for a connection. */
+  leads(user: string, connection: string): boolean {
+    const { leaderElect, shards } = this.#world.replicas.configOf(user);
+    return !leaderElect || this.#mayWrite(leaseName(connection, shards), user);
+  }
+
   #mayWrite(lease: string, user: string): boolean {
     const { now, former } = this.#leases.get(lease) ?? {
       now: "",

@@ -32,6 +32,7 @@ export class EntryJournal {
   readonly #entries = new Map<string, EntryVersion[]>();
   /** The uids of the VaultPushes that have ever created the entry. */
   readonly #creators = new Map<string, Set<string>>();
+  readonly #created = new Map<string, EntryRef>();
   readonly #reads = new Map<string, EntryVersion | undefined>();
 
   constructor(vaults: SimulatedVaults, clock: Pick<Clock, "monotonic">) {
@@ -63,6 +64,7 @@ export class EntryJournal {
     this.#entries.set(key, [...(this.#entries.get(key) ?? []), written]);
     this.#bytes.set(key, written.base64);
     if (written.version > 1) return;
+    this.#created.set(key, ref);
     this.#creators.set(key, new Set([...this.creators(ref), ...written.by]));
   }
 
@@ -84,6 +86,13 @@ export class EntryJournal {
   /** Returns the version that a process has read last. */
   readBy(user: string, ref: EntryRef): EntryVersion | undefined {
     return this.#reads.get(`${user} ${entryKey(ref)}`);
+  }
+
+  /** Returns the entries of a kind that were ever created for an account. */
+  created({ vault, owner, kind }: Omit<EntryRef, "name">): readonly EntryRef[] {
+    return [...this.#created.values()].filter(
+      (one) => one.vault === vault && one.owner === owner && one.kind === kind,
+    );
   }
 
   creators(ref: EntryRef): ReadonlySet<string> {

@@ -117,6 +117,36 @@ export const pushBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a deletion of what a trusting account pushes to": {
+    invariants: ["P8"],
+    changes: [
+      {
+        file: "controllers/push/push-rivals.ts",
+        from: "owner === vault.account || (isReceived && trusted.includes(vault.account));",
+        to: "owner === vault.account || (isReceived && trusted === undefined);",
+      },
+    ],
+  },
+  "an entry that is not followed while its VaultPush is suspended": {
+    invariants: ["P8"],
+    changes: [
+      {
+        file: "controllers/push/push-reconciler.ts",
+        from: 'if (access.state === "open") followEntries(memory, resource.items, access);',
+        to: "void access;",
+      },
+    ],
+  },
+  "a record of an entry that the spec does not name any more": {
+    invariants: ["P8"],
+    changes: [
+      {
+        file: "controllers/push/push-reconciler.ts",
+        from: "forgetOthers(memory, resource.items);",
+        to: "if (memory.uid === resource.name) forgetOthers(memory, resource.items);",
+      },
+    ],
+  },
   "a deletion without the check of the response": {
     invariants: ["P9"],
     changes: [

@@ -88,14 +88,19 @@ async function act(scene: PushWorld, command: PushCommand): Promise<void> {
 }
 
 function share(
-  { world }: PushWorld,
+  scene: PushWorld,
   command: Extract<PushCommand, { type: "share-entry" | "unshare-entry" }>,
 ): void {
   const { vault, owner, name } = command;
+  const target = scene.world.vaults.vault(vault);
+  const ref = { vault, owner, kind: "secret", name } as const;
   const body = { key_name: name, usr_id_from: owner };
-  if (command.type === "unshare-entry") world.vaults.vault(vault).act(owner, "unshare", body);
-  else {
+  if (command.type === "unshare-entry") {
+    target.act(owner, "unshare", body);
+    scene.unshared(ref);
+  } else {
     const { to: usr_id_to, permission } = command;
-    world.vaults.vault(vault).act(owner, "share", { ...body, usr_id_to, permission });
+    target.act(owner, "share", { ...body, usr_id_to, permission });
+    scene.shared(ref, usr_id_to, permission);
   }
 }

@@ -17,7 +17,8 @@ import {
   type PushState,
 } from "./push-specs.ts";
 import type { PushWorld, Source } from "./push-world.ts";
-import { rivalsOf } from "./rivals.ts";
+import { ReplacedEntries } from "./replaced-entries.ts";
+import { rivalsOf, sharersOf } from "./rivals.ts";
 
 const HOUR_MS = 3_600_000;
 const MAX_PER_HOUR = 30;
@@ -30,6 +31,9 @@ interface Sender {
   readonly item: Item;
   readonly connection: string;
 }
+
+const isList = (operation: string): boolean =>
+  operation === "list_no_dup" || operation === "list_file";
 
 /** The version that a request has written. */
 interface Written {
@@ -46,6 +50,7 @@ export class PushRules {
   writes = 0;
   readonly #scene: PushWorld;
   readonly #leadership: Leadership;
+  readonly #replaced: ReplacedEntries;
   /** Monotonic times of the versions that a process wrote, by its name and the entry. */
   readonly #written = new Map<string, number[]>();
 
@@ -53,6 +58,7 @@ export class PushRules {
     const { world } = scene;
     this.#scene = scene;
     this.#leadership = new Leadership(world);
+    this.#replaced = new ReplacedEntries(scene, this.#leadership);
     world.onVaultRequest = (request) => scene.report(() => this.#checkRequest(request));
     world.server.onCommit((change) => {
       this.#leadership.remember(change);
@@ -73,10 +79,14 @@ export class PushRules {
   }
 
   #checkRequest({ user, vault, request, response }: CarriedOut): void {
-    if (response.status !== 200) return;
     const body = request.body as Readonly<Record<string, string | undefined>>;
     const { email = "", key_name: name = "", filename } = body;
     const { journal } = this.#scene;
+    if (isList(request.operation) && [200, 304].includes(response.status)) {
+      const kind = request.operation === "list_file" ? "file" : "secret";
+      return this.#replaced.listed({ user, vault, owner: email, kind });
+    }
+    if (response.status !== 200) return;
     const secret = { vault, kind: "secret", owner: email, name } as const;
     const file = { vault, kind: "file", owner: email, name: filename ?? "" } as const;
     switch (request.operation) {
@@ -138,6 +148,7 @@ export class PushRules {
     const senders = sources.flatMap((one) => one.senders);
     const by = new Set(senders.map(({ push }) => push.uid));
     journal.wrote(ref, { version, base64, by });
+    if (version === 1) this.#replaced.created(ref, by);
     world.vaults.pushed(ref, { version, base64, metadata, minutes });
     const what = `${user} pushed version ${version} of ${entryKey(ref)}`;
     if (all.length === 0) throw new Violation("P1", `${what} with bytes that no Secret had`);
@@ -242,7 +253,8 @@ export class PushRules {
     const { journal } = this.#scene;
     this.writes += 1;
     const read = journal.readBy(user, ref);
-    journal.deleted(ref);
+    const sharers = sharersOf(this.#scene, user, ref);
+    this.#scene.gone(ref);
     this.#scene.world.vaults.deletedByPush(ref);
     if (ref.kind === "secret") this.#scene.world.onPushDelete(ref);
     const what = `${user} deleted ${entryKey(ref)}`;
@@ -262,9 +274,12 @@ export class PushRules {
     const owners = senders.filter(({ push }) => read?.by.has(push.uid) === true);
     if (owners.length === 0)
       throw new Violation("P8", `${what}, whose latest version its VaultPush did not write`);
-    if (!owners.some(({ push }) => journal.creators(ref).has(push.uid)))
+    const created = owners.filter(({ push }) => journal.creators(ref).has(push.uid));
+    if (created.length === 0)
       throw new Violation("P8", `${what} although its VaultPush did not create it`);
-    const rival = rivalsOf(this.#scene, user, ref).find(({ push }) => !push.isDeleting);
+    if (created.every(({ push }) => this.#replaced.has(ref, push.uid)))
+      throw new Violation("P8", `${what}, which lists showed that another writer created`);
+    const rival = sharers.find(({ push }) => !push.isDeleting);
     if (rival !== undefined)
       throw new Violation(
         "P8",

@@ -17,6 +17,8 @@ export interface Source {
   readonly key: string;
 }
 
+const shareKey = (ref: EntryRef, to: string): string => `${entryKey(ref)} to ${to}`;
+
 /** Time in milliseconds in which the operator may act on what has changed since it read it. */
 const SLACK_MS = 60_000;
 /** Time in milliseconds within which the operator follows the file of namespaces. */
@@ -31,6 +33,8 @@ export class PushWorld {
   readonly pushes: Timeline<PushState>;
   readonly connections: Timeline<ConnectionSpec>;
   readonly secrets: Timeline<Data>;
+  /** The permissions of shares, by the entry and the recipient. */
+  readonly #shares: Timeline<string>;
   /** The keys that have had these bytes, by the bytes in base64. */
   readonly #sources = new Map<string, Map<string, Source>>();
   readonly #before = new Map<string, string>();
@@ -45,6 +49,7 @@ export class PushWorld {
     this.pushes = new Timeline(clock);
     this.connections = new Timeline(clock);
     this.secrets = new Timeline(clock);
+    this.#shares = new Timeline(clock);
     server.onCommit((change) => this.#remember(change));
     for (const secret of server.all(SECRETS)) this.#rememberObject(secret.kind, secret, secret);
   }
@@ -151,7 +156,30 @@ export class PushWorld {
     const target = this.world.vaults.vault(vault);
     if (kind === "file") target.act(owner, "delete_file", { filename: name });
     else target.act(owner, "delete", { key_name: name });
+    this.gone(ref);
+  }
+
+  /** Takes in that an entry was deleted. */
+  gone(ref: EntryRef): void {
     this.journal.deleted(ref);
+    this.unshared(ref);
+  }
+
+  /** Takes in that a secret was shared. */
+  shared(ref: EntryRef, to: string, permission: string): void {
+    this.#shares.set(shareKey(ref, to), permission);
+  }
+
+  /** Takes in that all shares of a secret ended. */
+  unshared(ref: EntryRef): void {
+    const start = shareKey(ref, "");
+    for (const key of this.#shares.keys())
+      if (key.startsWith(start)) this.#shares.set(key, undefined);
+  }
+
+  /** Reports whether an account may have been able to write a secret of another one for the last `ms`. */
+  wasWritable(ref: EntryRef, to: string, ms: number): boolean {
+    return this.#shares.throughout(shareKey(ref, to), ms) === "RW";
   }
 
   #valueOf(change: (typeof keyChanges)[number], before: string | undefined): string {

@@ -6,6 +6,7 @@ import { apiFaults, vaultFaults } from "../networks.ts";
 import { Draw } from "../random-features.ts";
 import { CREATOR, NAMESPACES, VAULTS } from "../world.ts";
 import { keyChanges, type PushCommand } from "./push-commands.ts";
+import { inheritance, replacement } from "./push-sequences.ts";
 import {
   CONNECTIONS,
   type Feature,
@@ -73,6 +74,8 @@ class PushCommandMaker {
     if (kind < 0.03) return this.#deletion();
     if (kind < 0.05) return this.#takeover();
     if (kind < 0.06) return this.#disposal();
+    if (kind < 0.07) return replacement(this.#draw, this.#specs, () => this.#command());
+    if (kind < 0.08) return inheritance(this.#draw, this.#specs, () => this.#command());
     return [this.#command()];
   }
 

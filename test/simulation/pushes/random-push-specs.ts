@@ -43,11 +43,11 @@ export class RandomPushSpecs {
     return this.#features.has("oneAccount") ? CLUSTER_ACCOUNT : accountOf(namespace);
   }
 
-  connect(namespace: string, name: string): PushCommand {
+  connect(namespace: string, name: string, changes: object = {}): PushCommand {
     const url = urlOf(this.#features.has("edits") ? this.#draw.pick(VAULTS) : "a");
     const isUnreachable = this.#features.has("edits") && this.#draw.below(0.1);
     const trustedOwners =
-      this.#features.has("shares") && this.#draw.below(0.4) ? [CREATOR] : undefined;
+      this.#features.has("shares") && this.#draw.below(0.4) ? this.#trusted(namespace) : undefined;
     const bundle = {
       kind: this.#draw.pick(["ConfigMap", "Secret"]),
       name: CA_BUNDLE,
@@ -61,8 +61,21 @@ export class RandomPushSpecs {
       follow: this.#draw.pick(["Auto", "Interval"]),
       ...defined({ trustedOwners }),
       ...(this.#features.has("broken") && this.#draw.below(0.6) && { caBundleRef: bundle }),
+      ...changes,
     };
     return { type: "put", kind: "VaultConnection", namespace, name, spec };
+  }
+
+  /** The creators of shared secrets that a connection trusts. */
+  #trusted(namespace: string): readonly string[] {
+    const others = NAMESPACES.map((one) => this.account(one)).filter(
+      (one) => one !== this.account(namespace),
+    );
+    return this.#draw.pick([
+      [CREATOR],
+      [CREATOR, ...others],
+      others.length > 0 ? others : [CREATOR],
+    ]);
   }
 
   put(namespace: string, name: string, changes: object = {}): PushCommand {
