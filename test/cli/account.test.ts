@@ -204,6 +204,36 @@ describe("with a login", () => {
     for (const email of [ann, bob]) await as(email, "secret", "delete", "shared", "--yes");
   });
 
+  test("metadata and removal time of a shared secret are stored, and said when they are not", async () => {
+    await setSecret(ann, "planned");
+    await as(ann, "secret", "share", "planned", "--with", bob, "--permission", "RW");
+    const listed = async () => (await json(ann, "secret", "list")).secrets[0];
+    await setSecret(ann, "planned", "--metadata", "stage=one", "--delete-minutes", "90");
+    expect(await listed()).toMatchObject({
+      key_version: 2,
+      metadata: { stage: "one" },
+      delete_time: 90,
+    });
+    await setSecret(bob, "planned", "--metadata", "stage=two");
+    expect(await listed()).toMatchObject({
+      key_version: 3,
+      metadata: { stage: "two" },
+      delete_time: 90,
+    });
+    const set = ["secret", "set", "planned", "--value-file", directory.join("value")];
+    expect(await as(bob, ...set, "--delete-minutes", "5")).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/only the creator .*--delete-minutes\nnothing is stored\n$/u),
+    });
+    expect(await listed()).toMatchObject({ key_version: 3, delete_time: 90 });
+    expect(await as(bob, ...set, "--metadata", `long=${"x".repeat(65_536)}`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/stored version 4 of planned, without .*too_large/u),
+    });
+    expect(await listed()).toMatchObject({ key_version: 4, metadata: { stage: "two" } });
+    await as(ann, "secret", "delete", "planned", "--yes");
+  });
+
   test("recipients are either users or a team", async () => {
     for (const args of [[], ["--with", bob, "--team", "ops"]]) {
       expect(await as(ann, "secret", "share", "a", ...args)).toMatchObject({

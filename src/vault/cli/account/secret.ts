@@ -12,16 +12,18 @@ import {
   listSecrets,
   secretVersions,
 } from "../../../protocol/client/find-secret.ts";
+import { canonicalEmail } from "../../../protocol/email-address.ts";
 import type { RequestBody } from "../../../protocol/operation-bodies.ts";
 import {
   deleteSecrets,
   protect,
+  updateKeyMetadata,
   versionDelete,
   versionExpose,
 } from "../../../protocol/operations/secrets.ts";
 import { protectLink, versionExposeLink } from "../../../protocol/operations/shared-secrets.ts";
 import { share, unshare } from "../../../protocol/operations/sharing.ts";
-import type { Permission } from "../../../protocol/responses.ts";
+import type { Permission, SecretRecord } from "../../../protocol/responses.ts";
 import { FINAL, readPassword, UNDO } from "../terminal.ts";
 import { type ListFlags, printList, printValue, secretRows, versionRows } from "./print.ts";
 
@@ -96,28 +98,70 @@ async function readNewValue(
 /** @param check checks the value before it is stored, by what the flags name */
 export async function set(
   name: string,
-  { valueFile, allowEmpty, metadata, deleteMinutes, ...flags }: SetFlags,
+  { valueFile, allowEmpty, ...flags }: SetFlags,
   check: ValueCheck,
 ): Promise<void> {
   const client = await VaultClient.open(flags.account);
   const value = await readNewValue(valueFile, allowEmpty === true);
   const known = await findSecret(client, { name, owner: flags.owner });
   const version = (known?.key_version ?? 0) + 1;
-  const problems = await check.problemsOf({ name, version, value }, flags);
-  if (problems.length > 0) throw new Error(`${problems.join("\n")}\nnothing is stored`);
   // A user who may only write does not see the secret in the list.
   const owner = known === undefined ? flags.owner : known.owner;
-  const body = {
-    key_name: name,
-    key_value: value.reveal(),
+  const problems = [...(await check.problemsOf({ name, version, value }, flags))];
+  if (flags.deleteMinutes !== undefined && owner !== undefined && !isOf(client, owner))
+    problems.push("only the creator of a secret sets its removal: omit --delete-minutes");
+  if (problems.length > 0) throw new Error(`${problems.join("\n")}\nnothing is stored`);
+  const isShared = known === undefined ? owner !== undefined : known.shared;
+  const { secret: stored } = isShared
+    ? await storeShared(client, { key_name: name, owner }, value, flags)
+    : await client.call(protect, {
+        key_name: name,
+        key_value: value.reveal(),
+        ...moreOf(flags),
+      });
+  process.stderr.write(`stored version ${stored.key_version} of ${name}\n`);
+}
+
+function isOf({ email }: VaultClient, owner: string): boolean {
+  return canonicalEmail(owner) === canonicalEmail(email);
+}
+
+type MoreFlags = Pick<SetFlags, "metadata" | "deleteMinutes">;
+
+/** Returns what a request sets in addition to the value. */
+function moreOf({
+  metadata,
+  deleteMinutes,
+}: MoreFlags): Pick<RequestBody<"protect">, "metadata" | "delete_time"> {
+  return {
     ...(metadata && { metadata }),
     ...(deleteMinutes !== undefined && { delete_time: deleteMinutes }),
   };
-  const { secret: stored } =
-    known?.shared === true || (known === undefined && owner !== undefined)
-      ? await client.call(protectLink, { ...body, owner, without_list: 1 })
-      : await client.call(protect, body);
-  process.stderr.write(`stored version ${stored.key_version} of ${name}\n`);
+}
+
+/**
+ * Adds a version to a shared secret. The operation for these takes a value only: another request
+ * sets the metadata of the version, and the removal time.
+ * @throws Error that says whether the version is stored
+ */
+async function storeShared(
+  client: VaultClient,
+  secret: Pick<RequestBody<"protect_link">, "key_name" | "owner">,
+  value: Redacted<string>,
+  flags: MoreFlags,
+): Promise<{ readonly secret: Pick<SecretRecord, "key_version"> }> {
+  const body = { ...secret, key_value: value.reveal(), without_list: 1 };
+  const stored = await client.call(protectLink, body);
+  const more = moreOf(flags);
+  if (Object.keys(more).length === 0) return stored;
+  const { key_version } = stored.secret;
+  return client
+    .call(updateKeyMetadata, { ...secret, key_version, ...more })
+    .catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : "failed";
+      const what = `stored version ${key_version} of ${secret.key_name}`;
+      throw new Error(`${what}, without its metadata and removal time: ${reason}`);
+    });
 }
 
 export type DeleteSecretFlags = AccountFlags & {
