@@ -12,6 +12,11 @@ const protect = (body: object) => users.ann.call("protect", { key_name: "shop-db
 const returnToTab = (page: Page) =>
   page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
 
+const shareWithBob = (permission: string) =>
+  users.ann.call("share", { key_name: "shop-db", permission, usr_id_from: ann, usr_id_to: bob });
+
+const typedValue = (page: Page) => page.getByLabel("New value").inputValue();
+
 async function versions(): Promise<{ key_version: number; metadata: Record<string, unknown> }[]> {
   return (await users.ann.call("version_list", { key_name: "shop-db" })).json().versions;
 }
@@ -145,4 +150,44 @@ test("an earlier version is made current after a question, and each version name
   expect((await users.ann.call("expose_link", { key_name: "shop-db" })).json().key_value).toBe(
     "first value",
   );
+});
+
+describe("a typed value stays in its form", () => {
+  test("when a user who may only write returns to the tab", async () => {
+    await protect({ key_value: "one" });
+    await shareWithBob("W");
+    const { page, go } = await browser.visit(users.vault, { as: bob });
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByLabel("New value").fill("typed");
+    // The response would replace the form: with other buttons, or with why there is none.
+    await shareWithBob("RW");
+    const fetched: string[] = [];
+    page.on("request", (request) => fetched.push(new URL(request.url()).pathname));
+    await returnToTab(page);
+    await page.getByRole("button", { name: "Add version" }).click();
+    await page.getByText("Added version 2 of shop-db.").waitFor();
+    expect((await users.ann.call("expose_link", { key_name: "shop-db" })).json().key_value).toBe(
+      "typed",
+    );
+    expect(fetched).not.toContain("/v1/user/secret/version_list_for_link");
+  });
+
+  test("when the permission is narrowed to reading", async () => {
+    await protect({ key_value: "one" });
+    await shareWithBob("RW");
+    const { page, go } = await browser.visit(users.vault, { as: bob });
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByRole("button", { name: "New version" }).click();
+    await page.getByLabel("New value").fill("typed");
+    await shareWithBob("R");
+    await returnToTab(page);
+    await page.locator(".secret-facts").getByText("Read", { exact: true }).waitFor();
+    expect(await typedValue(page)).toBe("typed");
+    await page.getByRole("button", { name: "Add version" }).click();
+    await page.getByRole("alert").getByText("read access only").waitFor();
+    expect(await typedValue(page)).toBe("typed");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Duplicate" }).waitFor();
+    expect(await page.getByRole("button", { name: "New version" }).count()).toBe(0);
+  });
 });

@@ -174,7 +174,10 @@ interface NewVersionSectionProps {
   readonly onChange: () => Promise<void>;
 }
 
-/** Buttons that open the form for a new version, empty or with the current value. */
+/**
+ * Buttons that open the form for a new version, empty or with the current value; without them for a
+ * user who may only read. An open form stays when the permission is narrowed.
+ */
 export function NewVersionSection({ secret, edits, onChange }: NewVersionSectionProps): VNode {
   const client = useClient();
   const action = useAction();
@@ -219,19 +222,21 @@ export function NewVersionSection({ secret, edits, onChange }: NewVersionSection
               Edit value
             </button>
           )}
-          <button
-            ref={buttons.new}
-            class="button"
-            type="button"
-            onClick={() => {
-              opener.current = "new";
-              setForm({});
-            }}
-          >
-            <Icon name="plus" />
-            New version
-          </button>
-          {secret.permission === "RW" && (
+          {secret.permission !== "R" && (
+            <button
+              ref={buttons.new}
+              class="button"
+              type="button"
+              onClick={() => {
+                opener.current = "new";
+                setForm({});
+              }}
+            >
+              <Icon name="plus" />
+              New version
+            </button>
+          )}
+          {secret.permission !== "W" && (
             <>
               <ManifestButton subject={{ kind: "secrets", secrets: [secret] }} />
               <DuplicateButton secret={secret} />

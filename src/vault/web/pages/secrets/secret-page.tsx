@@ -5,9 +5,8 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { NameText, Timestamp, PermissionBadge } from "../../parts/value-text.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { linkOf, hrefOf } from "../../routing/route.ts";
+import { hasTypedText } from "../../routing/typed-text.ts";
 import { useClient } from "../../session/client-context.ts";
-import { ManifestButton } from "../kubernetes/manifest-button.tsx";
-import { DuplicateButton } from "./duplicate-button.tsx";
 import { MetadataSection } from "./metadata-section.tsx";
 import { NewVersionSection, NewVersionForm } from "./new-version-form.tsx";
 import { folderOf } from "./list-view.ts";
@@ -100,8 +99,14 @@ function useVersions(owner: string, name: string): Loading<readonly VersionRecor
       [client, owner, name],
     ),
   );
-  const { reload } = versions;
-  useReturn(useCallback(() => void reload(), [reload]));
+  const { loaded: page, reload } = versions;
+  const isReady = page.kind === "ready";
+  useReturn(
+    useCallback(() => {
+      // The form of a user who may only write would be replaced.
+      if (isReady || !hasTypedText()) void reload();
+    }, [isReady, reload]),
+  );
   return versions;
 }
 
@@ -129,14 +134,7 @@ function SecretDetail({ versions, edits, onChange }: SecretDetailProps): VNode {
   return (
     <>
       <SecretFacts secret={secret} own={own} />
-      {secret.permission === "R" ? (
-        <div class="buttons">
-          <ManifestButton subject={{ kind: "secrets", secrets: [secret] }} />
-          <DuplicateButton secret={secret} />
-        </div>
-      ) : (
-        <NewVersionSection secret={secret} edits={edits} onChange={onChange} />
-      )}
+      <NewVersionSection secret={secret} edits={edits} onChange={onChange} />
       <div class="columns">
         <div class="stack">
           <VersionsSection versions={versions} onChange={onChange} />
