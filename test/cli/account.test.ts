@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { Canaries } from "../lab/assertions/canary.ts";
@@ -258,6 +258,9 @@ describe("with a login", () => {
       });
     }
     const to = directory.join("to");
+    // Other users can read the file that is replaced.
+    await writeFile(to, "");
+    await chmod(to, 0o644);
     for (const [index, content] of bytes.entries()) {
       const get = [
         "file",

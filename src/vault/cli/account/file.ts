@@ -1,5 +1,5 @@
 import { openAsBlob } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Command } from "commander";
 import type { AccountFlags } from "../../../command-line/options.ts";
@@ -37,11 +37,14 @@ export async function get(filename: string, flags: GetFileFlags): Promise<void> 
   const client = await VaultClient.open(flags.account);
   const bytes = await downloadFile(client, filename, flags.version);
   if (flags.to === undefined) await printValue(bytes);
-  else
-    await writeFile(flags.to, bytes, {
-      mode: 0o600,
-      flag: flags.force === true ? "w" : "wx",
-    });
+  else await writePrivately(flags.to, bytes, flags.force === true);
+}
+
+/** Writes a file that only its user can read, also when it replaces one that other users can read. */
+async function writePrivately(path: string, bytes: Uint8Array, replace: boolean): Promise<void> {
+  await using file = await open(path, replace ? "w" : "wx", 0o600);
+  if ((await file.stat()).isFile()) await file.chmod(0o600);
+  await file.writeFile(bytes);
 }
 
 export type PutFlags = AccountFlags & { readonly name?: string };
