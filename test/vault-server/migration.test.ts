@@ -1,6 +1,8 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { recordingLogger } from "../lab/assertions/recording-logger.ts";
+import { runInProcess } from "../lab/real/processes/run-in-process.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import { VaultClient } from "../lab/vault/vault-client.ts";
@@ -30,6 +32,7 @@ const tables = [...backedUpTables.map(({ name }) => name), ...omittedTables].fil
   (name) => !added.includes(name),
 );
 
+const directory = new TestDirectory();
 let data: VaultData;
 beforeEach(async () => {
   data = await createVaultData({ empty: true });
@@ -74,6 +77,32 @@ test("opening data of an earlier release keeps every row of every table", async 
     expect(after[name]).toHaveLength(rows.length);
     expect(after[name]).toMatchObject(rows);
   }
+});
+
+test("a command does not migrate data that a server of an earlier release may be using", async () => {
+  const key = directory.join("master.key");
+  await writeFile(key, `${Buffer.alloc(32, 7).toString("base64")}\n`);
+  await writeFile(directory.join("password"), "correct horse battery staple\n");
+  const env = { VAULTSYNC_VAULT_DATA: data.location, VAULTSYNC_VAULT_MASTER_KEY_FILE: key };
+  const schema = onPostgres() ? "SELECT version FROM schema_version" : "PRAGMA user_version";
+  const before = await data.select(schema);
+  for (const command of [
+    ["backup", "--to", directory.join("backup")],
+    ["inventory"],
+    ["rotate-key"],
+    ["user", "list"],
+    ["user", "disable", ANN, "--yes"],
+    ["user", "add", "dan@example.com", "--password-file", directory.join("password")],
+  ]) {
+    expect(await runInProcess(["vault", ...command], env)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/^vaultsync: the data is of an earlier release /u),
+    });
+  }
+  expect(await data.select(schema)).toEqual(before);
+  await (await openStore(data.location))[Symbol.asyncDispose]();
+  expect(await runInProcess(["vault", "user", "list"], env)).toMatchObject({ code: 0 });
 });
 
 test("a server on data of an earlier release serves secrets, files, shares, teams and logins", async () => {

@@ -12,7 +12,7 @@ import {
   type AuditReport,
   type VerifyOptions,
 } from "../server/audit/verify-audit-log.ts";
-import { openStore } from "../server/store/open-store.ts";
+import { openForCommand } from "../server/store/open-store.ts";
 import { isPostgresUrl } from "../server/store/postgres/postgres-location.ts";
 import type { KeyRing } from "../server/crypto/key-ring.ts";
 import type { Store } from "../server/store/store.ts";
@@ -133,7 +133,7 @@ export async function verify(
   const parts = await withParts(files, command);
   if (data !== undefined && !isPostgresUrl(data) && !existsSync(data))
     command.error(`error: data file not found: ${data}`);
-  await using store = data === undefined ? undefined : await openStore(data);
+  await using store = data === undefined ? undefined : await openForCommand(data);
   // On a terminal only: the output of scheduled runs is mailed or logged.
   const line = process.stderr.isTTY ? progressLine(systemClock) : undefined;
   const progress = (entries: number): void => line?.(`${entries} entries read`);

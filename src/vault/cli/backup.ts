@@ -7,7 +7,7 @@ import { authenticatingKeys, requireKey } from "./master-keys.ts";
 import { progressLine } from "./terminal.ts";
 import { BackupFile, type BackupSummary } from "../server/backup/backup-file.ts";
 import { restoreBackup } from "../server/backup/restore-backup.ts";
-import { openStore, openExistingStore } from "../server/store/open-store.ts";
+import { openForCommand, openExistingStore } from "../server/store/open-store.ts";
 
 /** Flags of `vaultsync vault backup`. */
 export interface BackupFlags extends MasterKeyFlags {
@@ -74,7 +74,7 @@ export async function restore(flags: RestoreFlags, command: Command): Promise<vo
     );
   if (verify === true || data === undefined) return;
   const line = progressLine(systemClock);
-  await using store = await openStore(data);
+  await using store = await openForCommand(data);
   const keepTokens = flags.keepTokens === true;
   const progress = (rows: number): void =>
     line(`restored so far: ${rows} of ${total(summary)} rows`);

@@ -11,7 +11,7 @@ import { silentLogger } from "../../lib/logger.ts";
 import type { Redacted } from "../../lib/redacted.ts";
 import { UserManager, type Belongings } from "../server/accounts/manage-users.ts";
 import { checkData } from "../server/store/check-data.ts";
-import { openStore, openExistingStore } from "../server/store/open-store.ts";
+import { openForCommand, openExistingStore } from "../server/store/open-store.ts";
 import { RowMacs } from "../server/store/row-macs.ts";
 import { rejectPassword } from "./data-option.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
@@ -105,7 +105,7 @@ async function open(
   const macs = keys && new RowMacs(keys);
   await using opening = new AsyncDisposableStack();
   const store = opening.use(
-    await (command.name() === "add" ? openStore(data, macs) : openExistingStore(data, macs)),
+    await (command.name() === "add" ? openForCommand(data, macs) : openExistingStore(data, macs)),
   );
   if (keys) {
     await checkData(store, keys, { allowMissing: true, logger: silentLogger });

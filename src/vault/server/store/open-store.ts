@@ -19,11 +19,23 @@ export async function openStore(location: string, macs?: RowMacs): Promise<Store
 }
 
 /**
- * Opens a store that must exist.
+ * Opens the store for a command, creating it as needed. It does not migrate it: a server of an
+ * earlier release may be using it.
  * @param macs of `openStore`
- * @throws Error when the file does not exist, instead of creating an empty one
+ * @throws Error of `openStore`; when an earlier release has written it
+ */
+export async function openForCommand(location: string, macs?: RowMacs): Promise<Store> {
+  return isPostgresUrl(location)
+    ? openPostgresStore(location, { macs, migrates: false })
+    : openSqliteStore(location, macs, false);
+}
+
+/**
+ * Opens a store that must exist, for a command.
+ * @param macs of `openStore`
+ * @throws Error of `openForCommand`; when the file does not exist, instead of creating an empty one
  */
 export async function openExistingStore(data: string, macs?: RowMacs): Promise<Store> {
   if (!isPostgresUrl(data) && !existsSync(data)) throw new Error(`data file not found: ${data}`);
-  return openStore(data, macs);
+  return openForCommand(data, macs);
 }

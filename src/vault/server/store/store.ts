@@ -94,9 +94,16 @@ export interface Migration {
   readonly to: number;
 }
 
-/** Returns the migration of data of an earlier release, whose schema is not 0. */
-export function migrationFrom(from: number, to: number): Migration | undefined {
-  return from > 0 && from < to ? { from, to } : undefined;
+/**
+ * Returns the migration of data of an earlier release, whose schema is not 0.
+ * @throws Error when it may not be migrated
+ */
+export function migrationFrom(from: number, to: number, migrates = true): Migration | undefined {
+  if (from === 0 || from >= to) return undefined;
+  if (migrates) return { from, to };
+  throw new Error(
+    `the data is of an earlier release (schema ${from}, expected ${to}): use the command of that release, or start a server of this one first to migrate it`,
+  );
 }
 
 export interface Store extends AsyncDisposable {

@@ -11,9 +11,13 @@ const MIGRATION_LOCK = 7_318_204_415;
 
 /**
  * Migrates the database to the schema of this release. Returns `Store.migration`.
- * @throws Error when it was written by a newer release or its encoding is not UTF-8
+ * @throws Error when it was written by a newer release, or by an earlier one and may not be migrated,
+ * or its encoding is not UTF-8
  */
-export async function migratePostgres(client: ClientBase): Promise<Migration | undefined> {
+export async function migratePostgres(
+  client: ClientBase,
+  migrates: boolean,
+): Promise<Migration | undefined> {
   const connection = new PostgresConnection(client, () => undefined);
   const encoding = (await connection.get("SHOW server_encoding"))?.text("server_encoding");
   if (encoding !== "UTF8")
@@ -28,6 +32,7 @@ export async function migratePostgres(client: ClientBase): Promise<Migration | u
     if (version !== undefined && version > postgresMigrations.length) {
       throw new Error("the database was written by a newer release of vaultsync");
     }
+    const migration = migrationFrom(version ?? 0, postgresMigrations.length, migrates);
     for (const step of postgresMigrations.slice(version ?? 0)) await connection.exec(step);
     if (version === undefined)
       await connection.run(
@@ -38,7 +43,7 @@ export async function migratePostgres(client: ClientBase): Promise<Migration | u
       await connection.run("UPDATE schema_version SET version = ?", postgresMigrations.length);
     }
     await connection.exec("COMMIT");
-    return migrationFrom(version ?? 0, postgresMigrations.length);
+    return migration;
   } catch (error) {
     await client.query("ROLLBACK").catch(() => undefined);
     throw error;

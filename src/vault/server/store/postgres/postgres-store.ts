@@ -280,15 +280,16 @@ async function abandon(client: PoolClient, failure: unknown): Promise<void> {
  * Opens the store, creating or migrating its tables as needed.
  * @param location `postgres://…` or `postgresql://…`, as the `pg` package parses it; omitted parts
  * come from PGHOST, PGPASSWORD, …
- * @throws Error when the database is unreachable or was written by a newer release
+ * @throws Error when the database is unreachable, was written by a newer release, or by an earlier
+ * one and may not be migrated
  */
 export async function openPostgresStore(
   location: string,
-  options: PostgresStoreOptions = {},
+  { migrates = true, ...options }: PostgresStoreOptions & { readonly migrates?: boolean } = {},
 ): Promise<Store> {
   await using maintenance = await openMaintenance(location).catch((error: unknown) => {
     throw connectFailure(location, error);
   });
-  const migration = await migratePostgres(maintenance.client);
+  const migration = await migratePostgres(maintenance.client, migrates);
   return new PostgresStore(location, { ...options, migration });
 }

@@ -34,7 +34,8 @@ interface Prepared {
  * One open database with its prepared statements. `":memory:"` is a private database that exists as
  * long as the connection; pages beyond SQLite's cache spill to an unlinked temporary file (sealed
  * like all data): a large upload uses no memory.
- * @throws Error when the file cannot be opened or was written by a newer release
+ * @throws Error when the file cannot be opened, was written by a newer release, or by an earlier one
+ * and may not be migrated
  */
 export class SqliteConnection implements SqlConnection {
   readonly #database: DatabaseSync;
@@ -45,7 +46,7 @@ export class SqliteConnection implements SqlConnection {
   /** `Store.migration` */
   readonly migration: Migration | undefined;
 
-  constructor(location: string) {
+  constructor(location: string, migrates = true) {
     const ephemeral = location === ":memory:";
     this.#database = open(ephemeral ? "" : location);
     try {
@@ -58,7 +59,7 @@ export class SqliteConnection implements SqlConnection {
       // In KiB: fits the indexes of several hundred thousand secrets; the default of 2 MiB fits a
       // tenth of that.
       this.#database.exec("PRAGMA cache_size = -16384");
-      this.migration = this.#migrate();
+      this.migration = this.#migrate(migrates);
       this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     } catch (error) {
       this.#database.close();
@@ -76,18 +77,19 @@ export class SqliteConnection implements SqlConnection {
     );
   }
 
-  #migrate(): Migration | undefined {
+  #migrate(migrates: boolean): Migration | undefined {
     this.exec("BEGIN IMMEDIATE");
     try {
       const version = this.#first("PRAGMA user_version")?.number("user_version") ?? 0;
       if (version > sqliteMigrations.length)
         throw new Error("the data file was written by a newer release of vaultsync");
+      const migration = migrationFrom(version, sqliteMigrations.length, migrates);
       for (const step of sqliteMigrations.slice(version)) this.exec(step);
       // Opening data of this release writes nothing.
       if (version < sqliteMigrations.length)
         this.exec(`PRAGMA user_version = ${sqliteMigrations.length}`);
       this.exec("COMMIT");
-      return migrationFrom(version, sqliteMigrations.length);
+      return migration;
     } catch (error) {
       this.rollback();
       throw error;

@@ -141,10 +141,11 @@ export class SqliteStore implements Store {
  * Opens the store, creating or migrating the file as needed.
  * @param location a file path or `":memory:"`
  * @param macs of `openStore`
- * @throws Error when the file cannot be opened or was written by a newer release
+ * @throws Error when the file cannot be opened, was written by a newer release, or by an earlier one
+ * and may not be migrated
  */
-export function openSqliteStore(location: string, macs?: RowMacs): Store {
-  const writing = new SqliteConnection(location);
+export function openSqliteStore(location: string, macs?: RowMacs, migrates = true): Store {
+  const writing = new SqliteConnection(location, migrates);
   if (location === ":memory:") return new SqliteStore(writing, { macs });
   try {
     return new SqliteStore(writing, { reading: new SqliteConnection(location), macs });
