@@ -4,6 +4,7 @@ import { codeOf } from "../../lib/error-code.ts";
 import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import type { JsonOperation, RequestBody, ResponseBody } from "../operation-bodies.ts";
+import { canonicalEmail } from "../email-address.ts";
 import { operationPath, type Operation } from "../operation-paths.ts";
 import { protectFile } from "../operations/files.ts";
 import { errorResponse, tokenResponse } from "../responses.ts";
@@ -193,6 +194,13 @@ function accountOf(
   };
 }
 
+function isSameAccount(one: Account, other: Account): boolean {
+  return (
+    withoutTrailingSlashes(one.url) === withoutTrailingSlashes(other.url) &&
+    canonicalEmail(one.email) === canonicalEmail(other.email)
+  );
+}
+
 /** The part of an operation's definition that a client uses. */
 interface Definition<O extends JsonOperation> {
   readonly name: O;
@@ -317,8 +325,14 @@ export class VaultClient {
 
   /** Refreshes the access token, unless another command has stored the next one. */
   async #refresh(used: string): Promise<void> {
-    if (this.#file) this.#account = await this.#file.read();
-    // Another login may be to another vault: only that vault may see its tokens.
+    if (this.#file) {
+      const stored = await this.#file.read();
+      // What was read for one account of one vault must not be stored in another.
+      if (!isSameAccount(stored, this.#account))
+        throw new Error("another login has replaced the stored one: run the command again");
+      this.#account = stored;
+    }
+    // Another authority may be trusted now.
     this.#vault = connectTo(this.#account);
     if (this.#account.accessToken.reveal() !== used) return;
     const body = { refresh_token: this.#account.refreshToken.reveal(), used_access_token: used };
