@@ -256,7 +256,7 @@ test("a copy of a secret has another name, its bytes and its metadata", async ()
   const metadata = {
     environment_type: "prod",
     expiration_time: 90,
-    description: "orders",
+    description: "orders\nof the shop",
     rotation: { days: 30 },
     digits: "3",
   };

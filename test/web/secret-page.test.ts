@@ -127,6 +127,24 @@ describe("own secret", () => {
     ).toHaveLength(1);
   });
 
+  test("keeps line breaks of metadata when another name is edited", async () => {
+    const metadata = { description: "for the shop\nrotated by hand", notes: "a\r\nb", "c\nd": 1 };
+    await users.ann.call("protect", { key_name: "lines", key_value: "v", metadata });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "lines"));
+    await page.getByRole("button", { name: "Edit metadata" }).click();
+    // Nothing is typed yet: Escape does not ask.
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Edit metadata" }).click();
+    await page.getByLabel("Classification").fill("secret");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Saved metadata.").waitFor();
+    const { versions } = (await users.ann.call("version_list", { key_name: "lines" })).json();
+    expect(versions[0].metadata).toMatchObject({ ...metadata, classification: "secret" });
+    expect(Object.keys(versions[0].metadata)).toHaveLength(8);
+  });
+
   test("keeps the other metadata when some names are edited", async () => {
     await users.ann.call("protect", {
       key_name: "shop-db",

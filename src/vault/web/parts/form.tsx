@@ -6,7 +6,7 @@ import type {
   VNode,
 } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { unwatchForm, watchForm } from "../routing/typed-text.ts";
+import { inputText, unwatchForm, watchForm } from "../routing/typed-text.ts";
 import { RequestError, toRequestError } from "../service/request-error.ts";
 import { useToast } from "./toasts.tsx";
 import type { Action } from "./use-action.ts";
@@ -158,9 +158,7 @@ export function Form({
 /** Returns the current text of a form field, or an empty string without such a field. */
 export function formText(form: HTMLFormElement, name: string): string {
   const control = form.elements.namedItem(name);
-  const isControl =
-    control instanceof HTMLInputElement ||
-    control instanceof HTMLTextAreaElement ||
-    control instanceof HTMLSelectElement;
+  if (control instanceof HTMLInputElement) return inputText(control);
+  const isControl = control instanceof HTMLTextAreaElement || control instanceof HTMLSelectElement;
   return isControl ? control.value : "";
 }

@@ -16,12 +16,20 @@ function isOwnPassword({ autocomplete }: HTMLInputElement): boolean {
   return autocomplete === "current-password" || autocomplete === "new-password";
 }
 
+/**
+ * Returns the text of an input. Browsers drop the line breaks of the text that an input starts with:
+ * unless it was edited, it is returned with them.
+ */
+export function inputText({ value, defaultValue }: HTMLInputElement): string {
+  return value === defaultValue.replaceAll(/[\r\n]/gu, "") ? defaultValue : value;
+}
+
 function isTyped(control: Element): boolean {
   if (control instanceof HTMLTextAreaElement) return control.value !== control.defaultValue;
   if (!(control instanceof HTMLInputElement) || isOwnPassword(control)) return false;
   return (
     !["checkbox", "radio", "hidden"].includes(control.type) &&
-    control.value !== control.defaultValue
+    inputText(control) !== control.defaultValue
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Metadata } from "../../../../protocol/metadata.ts";
 import { formText } from "../../parts/form.tsx";
+import { inputText } from "../../routing/typed-text.ts";
 import { RequestError } from "../../service/request-error.ts";
 import type { MetadataChanges } from "../../service/secrets.ts";
 import {
@@ -56,11 +57,11 @@ function customTexts(form: HTMLFormElement): CustomText[] {
   const inputs = (name: string): HTMLInputElement[] => [
     ...form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]`),
   ];
-  const values = inputs("custom-value");
+  const values = inputs("custom-value").map(inputText);
   // The name of existing metadata is what it is.
-  return inputs("custom-name").map(({ value, readOnly }, at) => ({
-    name: readOnly ? value : value.trim(),
-    text: values[at]?.value ?? "",
+  return inputs("custom-name").map((input, at) => ({
+    name: input.readOnly ? inputText(input) : input.value.trim(),
+    text: values[at] ?? "",
   }));
 }
 
