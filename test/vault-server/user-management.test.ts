@@ -277,6 +277,18 @@ test("teams of a user who leaves are handed over with their members and shares",
     .toEqual([`delete,${ANN}`, `hand-over-teams,${ANN}`, `receive-teams,${BOB}`]);
 }, 60_000);
 
+test("teams are not handed over to a disabled user, who could not change them", async () => {
+  await fill();
+  const teams = (await ann!.call("team_list")).json();
+  await user("disable", BOB, "--yes");
+  expect(await user("hand-over", ANN, BOB)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`${BOB} is disabled: choose another user`),
+  });
+  expect((await ann!.call("team_list")).json()).toEqual(teams);
+  expect(teams.teams).toMatchObject([{ creator: ANN }]);
+});
+
 test("commands leave one line each in the audit log, and a new password sends an email", async () => {
   const password = directory.join("password");
   await writeFile(directory.join("password"), "another-long-password\n");

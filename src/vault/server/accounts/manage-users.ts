@@ -26,6 +26,12 @@ async function requireUser({ users }: Transaction, email: string): Promise<void>
     throw new Error("no user has this email: list them with `vaultsync vault user list`");
 }
 
+/** Requires that a user can change what is handed over. @throws Error */
+async function requireEnabled({ users }: Transaction, email: string): Promise<void> {
+  if ((await users.find(email))?.disabled === true)
+    throw new Error(`${email} is disabled: choose another user, or enable this one first`);
+}
+
 /** @throws Error */
 async function checkPassword(password: Redacted<string>, email: string): Promise<void> {
   const problem = await passwordProblem(password.reveal(), email);
@@ -113,7 +119,7 @@ export class UserManager {
   /**
    * Makes another user the creator of all teams that a user created; the former creator stays a
    * member. Returns the number of teams.
-   * @throws Error when there is no such user, or the two are the same
+   * @throws Error when there is no such user, the new creator is disabled, or the two are the same
    */
   async handOverTeams(email: string, to: string): Promise<number> {
     const heir = canonicalEmail(to);
@@ -121,6 +127,7 @@ export class UserManager {
     await this.#change("hand-over-teams", email, async (transaction, user, now) => {
       if (heir === user) throw new Error("expected two different users");
       await requireUser(transaction, heir);
+      await requireEnabled(transaction, heir);
       const teams = await transaction.teams.createdBy(user);
       for (const groupId of teams) {
         const team = await transaction.teams.find(groupId);
