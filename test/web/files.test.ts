@@ -4,6 +4,7 @@ import type { Locator, Page } from "playwright-core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultClient } from "../lab/vault/vault-client.ts";
+import { createVaultData } from "../lab/vault/vault-data.ts";
 import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
 import { stallDownloads } from "./support/stalled-download.ts";
@@ -101,6 +102,20 @@ describe("file upload", () => {
     await page.getByRole("button", { name: "Cancel upload of slow.bin" }).click();
     await page.getByText("Canceled.").waitFor();
     expect(await listed()).toEqual([]);
+  });
+
+  test("that is canceled once all is sent is not reported as certainly canceled", async () => {
+    await using data = await createVaultData();
+    const held = browser.keep(await TestVault.start({ emails: [ann], data: data.location }));
+    const { page, go } = await browser.visit(held, { as: ann });
+    await go("/files");
+    await page.getByText("No files yet").waitFor();
+    await using writes = await data.hold();
+    await pick(page, "sent.bin", randomBytes(100));
+    await page.getByText("Storing").waitFor();
+    await page.getByRole("button", { name: "Cancel upload of sent.bin" }).click();
+    await page.getByText("The vault may have stored it already").waitFor();
+    await writes.commit();
   });
 
   test("of a file above the limit fails with the reason", async () => {

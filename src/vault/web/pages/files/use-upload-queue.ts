@@ -91,6 +91,9 @@ function useUploadStates(): UploadStates {
   return { uploads, append, set, clear };
 }
 
+/** Said of an upload that was canceled after its last byte was sent. */
+const CANCELED_LATE = "Canceled. The vault may have stored it already: see the list of files.";
+
 /**
  * Uploads files one after another, with progress, while the user visits other pages. The end of the
  * session cancels the rest, and closing the tab asks first.
@@ -132,7 +135,9 @@ export function useUploadQueue(client: VaultClient): UploadQueue {
       .forEach(enqueue);
   const cancel = (id: number): void => {
     aborts.current.get(id)?.abort();
-    set(id, { kind: "failed", message: "Canceled.", retry: true });
+    const state = uploads.find((upload) => upload.id === id)?.state;
+    const isSent = state?.kind === "sending" && state.share === 1;
+    set(id, { kind: "failed", message: isSent ? CANCELED_LATE : "Canceled.", retry: true });
   };
   const retry = (upload: Upload): void => {
     set(upload.id, { kind: "waiting" });
