@@ -4,6 +4,7 @@ import {
   oneWaitingEmail,
   revisionsOfSubjects,
   rowMacColumns,
+  shortTeamLooks,
   teamLooks,
   teamLowerLooks,
   tokenIssuers,
@@ -380,4 +381,5 @@ export const postgresMigrations: readonly string[] = [
   }),
   tokenIssues("double precision"),
   tokenIssuers('text COLLATE "C"'),
+  shortTeamLooks,
 ];

@@ -37,6 +37,12 @@ export const teamLowerLooks = `
   `;
 
 /**
+ * The migration step for long looks, now digests: empty until a server starts. It is never edited.
+ */
+export const shortTeamLooks = `
+  UPDATE teams SET look = '', lower_look = '' WHERE length(look) > 256 OR length(lower_look) > 256`;
+
+/**
  * The migration step that adds the MACs of rows, and the ids of teams (never the same for two teams
  * of one name). It is never edited.
  */

@@ -32,3 +32,12 @@ test("names that differ to the eye have different looks", () => {
   );
   expect(pairs.filter(([one, other]) => lookAlike(one, other))).toEqual([]);
 });
+
+test("a long look fits into an index, and equals the look of another name", () => {
+  const name = Array.from({ length: 255 }, (_, n) => String.fromCodePoint(0xac01 + 28 * n)).join(
+    "",
+  );
+  for (const look of teamLooks(name)) expect(Buffer.byteLength(look)).toBeLessThan(100);
+  expect(lookAlike(`${name}\u0430`, `${name}a`)).toBe(true);
+  expect(lookAlike(`${name}b`, `${name}a`)).toBe(false);
+});

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { Team } from "../records.ts";
@@ -15,8 +16,20 @@ const skeleton = (name: string): string => unhomoglyph(name.normalize("NFD")).no
  * Stored: a change of the result needs a migration step that empties the columns.
  */
 export function teamLooks(name: string): readonly [look: string, lowerLook: string] {
-  return [skeleton(name).toLowerCase(), skeleton(name.toLowerCase()).toLowerCase()];
+  return [
+    indexed(skeleton(name).toLowerCase()),
+    indexed(skeleton(name.toLowerCase()).toLowerCase()),
+  ];
 }
+
+/** Maximum size of a look in bytes: PostgreSQL rejects more than 2,704 in an index. */
+const MAX_LOOK = 1_024;
+
+/** Returns a look, or its digest: 256 Hangul syllables have a look of 5 KiB. */
+const indexed = (look: string): string =>
+  Buffer.byteLength(look) <= MAX_LOOK
+    ? look
+    : `sha256 ${createHash("sha256").update(look).digest("hex")}`;
 
 const LIST = `
   SELECT t.group_id, t.creator, m.email

@@ -4,6 +4,7 @@ import {
   oneWaitingEmail,
   revisionsOfSubjects,
   rowMacColumns,
+  shortTeamLooks,
   teamLooks,
   teamLowerLooks,
   tokenIssuers,
@@ -352,4 +353,5 @@ export const sqliteMigrations: readonly string[] = [
   trashTables({ text: "TEXT", integer: "INTEGER", real: "REAL", kind: "STRICT, WITHOUT ROWID" }),
   tokenIssues("REAL"),
   tokenIssuers("TEXT"),
+  shortTeamLooks,
 ];
