@@ -41,12 +41,12 @@ const team = async (creator: VaultClient, name: string, members: readonly VaultC
       members: members.map(({ email }) => email),
     })
   ).outcome();
-const update = async (caller: VaultClient, key_name: string, length: number) =>
+const update = async (caller: VaultClient, key_name: string, length: number, character = "x") =>
   (
     await caller.call("update_key_metadata", {
       key_name,
       key_version: 1,
-      metadata: { note: "x".repeat(length) },
+      metadata: { note: character.repeat(length) },
     })
   ).outcome();
 const received = async (): Promise<number> =>
@@ -77,6 +77,9 @@ describe("a sender whom the recipient has not accepted", () => {
     expect(await share(ann, [small!])).toBe("200");
     expect(await update(ann, small!, 3_000)).toEqual(exceeded);
     expect(await update(recipient, small!, 3_000)).toEqual(exceeded);
+    expect(await update(ann, small!, 100)).toBe("200");
+    expect(await update(ann, small!, 1_000)).toBe("200");
+    expect(await update(ann, small!, 1_000, "€")).toEqual(exceeded);
     expect(await update(ann, small!, 100)).toBe("200");
     await ann.call("protect_link", { key_name: small, key_value: "2" });
     expect(await update(ann, small!, 3_000)).toBe("200");

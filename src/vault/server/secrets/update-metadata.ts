@@ -36,6 +36,9 @@ const AUTHORITY = [
   "expiration_time",
 ];
 
+/** Returns the size of metadata in bytes. */
+const sizeOf = (metadata: Metadata): number => Buffer.byteLength(JSON.stringify(metadata));
+
 /** @throws ServiceError `forbidden` for metadata that decides who reads the secret */
 function requireNoAuthority(changes: Metadata): void {
   if (Object.keys(changes).some((name) => AUTHORITY.includes(name)))
@@ -80,7 +83,7 @@ export async function updateMetadata(
     };
     if (version.version === latest.version)
       requireReach(caller.scope, secret.name, changed.metadata);
-    const grows = JSON.stringify(changed.metadata).length > JSON.stringify(version.metadata).length;
+    const grows = sizeOf(changed.metadata) > sizeOf(version.metadata);
     const isListed = found.shared && version.version === latest.version;
     const emails = grows && isListed ? await transaction.grants.recipients(secret.id) : [];
     charge(emails.length);
