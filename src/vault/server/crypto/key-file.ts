@@ -76,6 +76,21 @@ function syncDirectory(path: string): void {
   }
 }
 
+/**
+ * Creates a file that only its owner can read, and that is there after a crash.
+ * @throws Error when it exists or cannot be written
+ */
+export function createPrivateFile(path: string, content: string): void {
+  const file = openSync(path, "wx", 0o600);
+  try {
+    writeFileSync(file, content);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  syncDirectory(dirname(path));
+}
+
 /** Replaces a file atomically, even across a crash. @throws Error when it cannot be written */
 function replaceFile(path: string, content: string, ownership: Ownership): void {
   const temporary = `${path}.tmp`;
