@@ -26,7 +26,9 @@ export type ItemStatus = SecretItemStatus | FileItemStatus;
 
 /** Returns the key of the target that an item of a status is of. */
 export const keyOf = (item: ItemStatus): string => ("filename" in item ? item.key : item.secretKey);
-const sourceOf = (item: ItemStatus): string => ("filename" in item ? item.filename : item.key);
+/** Returns the name of the source of an item of a status. */
+export const sourceOf = (item: ItemStatus): string =>
+  "filename" in item ? item.filename : item.key;
 
 /** Reports whether an item shows bytes in the target, of its source or one of another vault. */
 export const isInTarget = ({ version, otherVault }: ItemStatus): boolean =>

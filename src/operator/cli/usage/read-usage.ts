@@ -7,7 +7,8 @@ import { type KubeObject, PODS, type ResourceDescriptor } from "../../kube/resou
 import { templateUses } from "../../restart/pod-references.ts";
 import { runningPod } from "../../restart/running-pod.ts";
 import type { SyncKind } from "../../sync/sync-key.ts";
-import type { Find } from "../../sync/sync-resource.ts";
+import { keyOf, shownItem, sourceOf, type SyncStatus } from "../../sync/stored-status.ts";
+import type { Find, SyncResource } from "../../sync/sync-resource.ts";
 import { type Cluster, listAll } from "../cluster.ts";
 import { parsedResource, statusOf } from "../read-resource.ts";
 import { syncKindOf } from "../synced-kind.ts";
@@ -26,6 +27,8 @@ export interface UsingResource {
   readonly namespace: string;
   readonly name: string;
   readonly entries: readonly UsedEntry[];
+  /** Versions that its spec or its hold names: the next sync writes them. */
+  readonly requested: readonly UsedEntry[];
   /** `<kind>/<name>`. */
   readonly target: string;
   /** Earlier targets that pods may still use. */
@@ -91,13 +94,35 @@ function gateOf(object: KubeObject): UsingResource["gate"] {
   return updates === undefined || updates.windows.length === 0 ? undefined : "window";
 }
 
+/**
+ * Returns the versions that a resource requests: pinned ones, held ones, and the ones before those
+ * that the target has, if it should have the earlier ones.
+ */
+function requestedVersions({ items, hold }: SyncResource, status: SyncStatus): UsedEntry[] {
+  const shown = status.items ?? [];
+  const sources = new Map(items.map(({ id, source }) => [id, source]));
+  for (const item of shown) sources.set(keyOf(item), sourceOf(item));
+  const held = [...(hold?.versions ?? [])].flatMap(([id, version]) => {
+    const entry = sources.get(id);
+    return entry === undefined ? [] : [{ entry, version }];
+  });
+  const named = items.flatMap((item): UsedEntry[] => {
+    const { source: entry, version } = item;
+    if (typeof version === "number") return [{ entry, version }];
+    const { version: current, latest } = shownItem(status, item) ?? {};
+    const isNewest = version === "previous" && current !== undefined && current === latest;
+    return isNewest ? [{ entry, version: current - 1 }] : [];
+  });
+  return [...held, ...named];
+}
+
 /** Returns what a resource refers to, by its spec and, with the versions, by its status. */
 export function usingResource(object: KubeObject): UsingResource {
   const { namespace = "", name, generation } = object.metadata;
   const resource = parsedResource(object);
   const status = statusOf(object);
   const shown = (status.items ?? []).map((item): UsedEntry => ({
-    entry: "filename" in item ? item.filename : item.key,
+    entry: sourceOf(item),
     version: item.version,
   }));
   const missing = resource.items
@@ -110,6 +135,7 @@ export function usingResource(object: KubeObject): UsingResource {
     namespace,
     name,
     entries: [...shown, ...missing],
+    requested: requestedVersions(resource, status),
     target: `${target.kind}/${target.name}`,
     formerTargets: status.formerTargets ?? [],
     converged: converged && { status: converged.status, message: converged.message },

@@ -92,17 +92,24 @@ interface Proof {
   readonly problem: string | undefined;
 }
 
-/** Returns why a target may have this version of an entry, or an earlier one. */
+/** A version of an entry that is to be deleted. */
+interface Retired {
+  readonly entry: string;
+  readonly version: number;
+}
+
+/** Returns why a target may have this version of an entry, or an earlier one, or is to get it. */
 function targetProblem(
-  { isCurrent }: UsingResource,
+  { isCurrent, requested }: UsingResource,
   versions: readonly (number | undefined)[],
-  retired: number,
+  { entry, version: retired }: Retired,
 ): string | undefined {
   if (!isCurrent) return "its status does not show all versions of the current spec";
   if (versions.some((version) => version === undefined)) return "it has no version of the entry";
   if (versions.some((version = 0) => version <= retired))
     return `its target has version ${Math.min(...versions.map((version = 0) => version))}`;
-  return undefined;
+  const isRequested = requested.some((one) => one.entry === entry && one.version === retired);
+  return isRequested ? `version ${retired} is requested for its target` : undefined;
 }
 
 /** Returns why pods may use a target whose content nothing proves. */
@@ -124,7 +131,7 @@ function problemOf(
   usage: Usage,
   resource: UsingResource,
   versions: readonly (number | undefined)[],
-  retired: number,
+  retired: Retired,
 ): string | undefined {
   const { converged, isCurrent } = resource;
   if (isCurrent && versions.length === 0) return undefined;
@@ -142,7 +149,7 @@ function clusterProblem(
   usage: Usage,
   resource: UsingResource,
   versions: readonly (number | undefined)[],
-  retired: number,
+  retired: Retired,
   deselected: readonly string[],
 ): string | undefined {
   if (resource.isCurrent && versions.length === 0)
@@ -178,6 +185,7 @@ export function proofsOf(
   retired: number,
   deselected: DeselectedUsers = new Map(),
 ): Proof[] {
+  const what: Retired = { entry: name, version: retired };
   const namespaced = usage.resources.filter(({ kind }) => !fansOut(kind));
   return [...namespaced, ...usage.clusterWide]
     .filter(({ kind }) => entriesOf(kind) === "secret")
@@ -189,8 +197,8 @@ export function proofsOf(
       const version = known.length === 0 ? undefined : Math.min(...known);
       const others = deselected.get(resource) ?? [];
       const problem = fansOut(resource.kind)
-        ? clusterProblem(usage, resource, versions, retired, others)
-        : problemOf(usage, resource, versions, retired);
+        ? clusterProblem(usage, resource, versions, what, others)
+        : problemOf(usage, resource, versions, what);
       return [{ resource, version, problem }];
     });
 }

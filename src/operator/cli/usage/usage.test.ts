@@ -11,6 +11,7 @@ import { usageRows } from "./usage.ts";
 interface Changes {
   readonly spec?: object;
   readonly status?: object;
+  readonly annotations?: Record<string, string>;
   readonly converged?: "True" | "False" | "Unknown";
   readonly version?: number;
 }
@@ -18,7 +19,7 @@ interface Changes {
 /** A VaultSecret whose target has a version of the entry `db`. */
 function vaultSecret(
   name: string,
-  { spec, status, converged, version = 2 }: Changes = {},
+  { spec, status, annotations = {}, converged, version = 2 }: Changes = {},
 ): KubeObject {
   const condition = {
     type: "Converged",
@@ -32,7 +33,7 @@ function vaultSecret(
   return {
     apiVersion: `${API_GROUP}/${API_VERSION}`,
     kind: "VaultSecret",
-    metadata: { namespace: "shop", name, uid: name, generation: 3 },
+    metadata: { namespace: "shop", name, uid: name, generation: 3, annotations },
     spec: {
       connectionRef: { name: "vault" },
       data: [{ secretKey: "password", remoteRef: { key: "db" } }],
@@ -175,6 +176,46 @@ describe("proofsOf", () => {
       "was changed since",
       { converged: "True", status: { observedGeneration: 2 } },
       "its status does not show all versions of the current spec",
+    ],
+    [
+      "is to get the version by its spec, and is suspended",
+      {
+        converged: "True",
+        spec: {
+          suspend: true,
+          data: [{ secretKey: "password", remoteRef: { key: "db", version: 1 } }],
+        },
+      },
+      "version 1 is requested for its target",
+    ],
+    [
+      "is to get the version before, and does not have it yet",
+      {
+        converged: "True",
+        spec: {
+          data: [
+            { secretKey: "current", remoteRef: { key: "db" } },
+            { secretKey: "password", remoteRef: { key: "db", version: "previous" } },
+          ],
+        },
+      },
+      "version 1 is requested for its target",
+    ],
+    [
+      "is held in the version, and does not have it yet",
+      {
+        converged: "True",
+        annotations: { "vaultsync.dev/hold": JSON.stringify({ versions: { password: 1 } }) },
+      },
+      "version 1 is requested for its target",
+    ],
+    [
+      "is held in a newer version",
+      {
+        converged: "True",
+        annotations: { "vaultsync.dev/hold": JSON.stringify({ versions: { password: 2 } }) },
+      },
+      undefined,
     ],
     [
       "has more items than its status shows",
