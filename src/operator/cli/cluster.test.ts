@@ -3,7 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import { expect, onTestFinished, test } from "vitest";
 import { certificate } from "../../../test/lab/certificates.ts";
+import { clusterSecret } from "../../../test/lab/kube/fanned-out-objects.ts";
+import { ObjectServer } from "../../../test/lab/kube/object-server.ts";
 import { runInProcess } from "../../../test/lab/real/processes/run-in-process.ts";
+import { VaultsyncProcess } from "../../../test/lab/real/processes/vaultsync-process.ts";
 import { TestDirectory } from "../../../test/lab/test-directory.ts";
 
 const directory = new TestDirectory();
@@ -48,4 +51,14 @@ test("a denied request names the permission that it needs", async () => {
       /Forbidden .*: request the permission to patch vaultsecrets shop\/db, or /u,
     ),
   ]);
+});
+
+test("a command that is interrupted fails, also in a script that continues after success", async () => {
+  await using cluster = await ObjectServer.start([clusterSecret("registry")]);
+  const { kubeconfig } = cluster;
+  const args = ["sync", "clustervaultsecret/registry", "--kubeconfig", kubeconfig];
+  await using sync = new VaultsyncProcess(args);
+  await expect.poll(() => cluster.patches, { timeout: 30_000 }).toHaveLength(1);
+  expect(await sync.stop("SIGINT")).toBe(1);
+  expect(sync.stderr).toBe("vaultsync: interrupted\n");
 });

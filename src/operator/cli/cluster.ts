@@ -43,14 +43,20 @@ export async function withCluster<T>(
   }
 }
 
-/** Runs `action` as {@link withCluster} does, until it ends or the user stops the command. */
+/**
+ * Runs `action` as {@link withCluster} does, until it ends or the user stops the command.
+ * @param isEndless it has no other end: a stop is no failure
+ * @throws Error also when the user stops a command that has an end: its result is not known
+ */
 export async function withClusterUntilStopped(
   flags: ClusterFlags,
   action: (cluster: Cluster, signal: AbortSignal) => Promise<void>,
+  isEndless = false,
 ): Promise<void> {
   const signal = stopSignal();
   await withCluster(flags, (cluster) => action(cluster, signal)).catch((error: unknown) => {
     if (!signal.aborted) throw error;
+    if (!isEndless) throw new Error("interrupted", { cause: error });
   });
 }
 

@@ -187,4 +187,8 @@ const where = ({ namespace }: Cluster): string =>
 
 /** Prints the state of resources and their connections. Changes nothing. */
 export const status = (names: readonly ResourceName[], flags: StatusFlags): Promise<void> =>
-  withClusterUntilStopped(flags, (cluster, signal) => showStatus(cluster, names, flags, signal));
+  withClusterUntilStopped(
+    flags,
+    (cluster, signal) => showStatus(cluster, names, flags, signal),
+    flags.watch,
+  );
