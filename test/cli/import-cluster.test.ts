@@ -170,3 +170,42 @@ test("the hand-over says in which order the Secrets stay, and has no command for
     "kubectl annotate secret registry -n NAMESPACE vaultsync.dev/adopt=ClusterVaultSecret/registry",
   ]);
 });
+
+/** Converts an ExternalSecret that a ClusterExternalSecret created, and other objects. */
+async function convertCreated(...others: object[]) {
+  const apiVersion = "external-secrets.io/v1";
+  const owner = { apiVersion, kind: "ClusterExternalSecret", name: "registry", uid: "1" };
+  const created = {
+    apiVersion,
+    kind: "ExternalSecret",
+    metadata: { name: "registry", namespace: "blog", ownerReferences: [owner] },
+    spec: externalSecretSpec,
+  };
+  await mkdir(directory.path, { recursive: true });
+  const path = directory.join("list.json");
+  const list = { apiVersion: "v1", kind: "List", items: [created, ...others] };
+  await writeFile(path, JSON.stringify(list));
+  const { code, stdout, stderr } = await runInProcess(["import", "external-secrets", "-f", path]);
+  return { code, stdout, stderr: stderr.replaceAll(`${path}:1: `, "") };
+}
+
+test("an ExternalSecret that a ClusterExternalSecret created is converted with that one", async () => {
+  const { code, stdout, stderr } = await convertCreated({
+    apiVersion: "external-secrets.io/v1",
+    kind: "ClusterExternalSecret",
+    metadata: { name: "registry" },
+    spec: spec(),
+  });
+  expect([code, stdout.match(/^kind: .*$/gmu)]).toEqual([0, ["kind: ClusterVaultSecret"]]);
+  // It would be created again, and the former operator would write the Secret again.
+  expect(stderr).not.toContain("kubectl delete externalsecret ");
+});
+
+test("an ExternalSecret that a ClusterExternalSecret created is not converted alone", async () => {
+  expect(await convertCreated()).toEqual({
+    code: 3,
+    stdout: "",
+    stderr:
+      "ExternalSecret registry is not converted: ClusterExternalSecret registry creates it: convert that one\n",
+  });
+});

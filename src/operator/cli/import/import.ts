@@ -4,6 +4,7 @@ import { ADOPT_ANNOTATION } from "../../api/names.ts";
 import { type Manifest, type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
 import { readManifests } from "../manifests/read-manifests.ts";
 import { HAS_PROBLEMS } from "../options.ts";
+import { isObject } from "../../../lib/is-object.ts";
 import { printable } from "../../../lib/printable.ts";
 import type { ReportField } from "./field-reader.ts";
 import {
@@ -112,8 +113,23 @@ interface Conversion {
   readonly clusterHandOvers: readonly ClusterHandOver[];
 }
 
+const CLUSTER_KIND = "ClusterExternalSecret";
+
+/**
+ * Returns the name of the ClusterExternalSecret that created an ExternalSecret and creates it again
+ * when it is deleted; `undefined` without one.
+ */
+function creatorOf({ metadata }: Manifest): string | undefined {
+  const references = metadata["ownerReferences"];
+  const owners: readonly unknown[] = Array.isArray(references) ? references : [];
+  const creator = owners.find((one) => isObject(one) && one["kind"] === CLUSTER_KIND);
+  return isObject(creator) ? String(creator["name"]) : undefined;
+}
+
 /** Converts all objects that can be converted, and reports the rest. */
 function convert(manifests: readonly Manifest[]): Conversion {
+  const isGiven = (name: string): boolean =>
+    manifests.some((one) => one.kind === CLUSTER_KIND && one.name === name);
   const texts: string[] = [];
   const problems: Problem[] = [];
   const handOvers: HandOver[] = [];
@@ -130,11 +146,17 @@ function convert(manifests: readonly Manifest[]): Conversion {
       );
       problems.push(...lost);
     };
-    if (manifest.kind === "ExternalSecret") {
+    const creator = manifest.kind === "ExternalSecret" ? creatorOf(manifest) : undefined;
+    if (creator !== undefined) {
+      // The conversion of its creator has its target.
+      if (isGiven(creator)) continue;
+      const message = `ExternalSecret ${manifest.name} is not converted: ${CLUSTER_KIND} ${creator} creates it: convert that one`;
+      problems.push(problemAt(manifest, ["kind"], message));
+    } else if (manifest.kind === "ExternalSecret") {
       const converted = convertExternalSecret(manifest, report);
       if (lost.length === 0) handOvers.push({ manifest, ...converted });
       add(converted);
-    } else if (manifest.kind === "ClusterExternalSecret") {
+    } else if (manifest.kind === CLUSTER_KIND) {
       const converted = convertClusterExternalSecret(manifest, report);
       if (lost.length === 0) clusterHandOvers.push({ manifest, ...converted });
       add(converted);
