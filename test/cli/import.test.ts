@@ -123,6 +123,34 @@ test("an ExternalSecret with all that can be carried over", async () => {
   ]);
 });
 
+/** Converts an ExternalSecret with labels and annotations, and these lines about its target. */
+const labeled = (...target: string[]) =>
+  convert(
+    ...header,
+    "  labels: { team: shop, app.kubernetes.io/instance: db }",
+    "  annotations: { example.com/page: on-call, argocd.argoproj.io/tracking-id: x }",
+    ...store,
+    ...target,
+    `${entry.join("\n")} }`,
+  );
+
+test("labels and annotations that the Secret has of the ExternalSecret are kept", async () => {
+  const { code, object } = await labeled();
+  expect(code).toBe(0);
+  expect(object).toHaveProperty("spec.target.labels", { team: "shop" });
+  expect(object).toHaveProperty("spec.target.annotations", { "example.com/page": "on-call" });
+});
+
+test.each(["template: { type: Opaque }", "creationPolicy: Merge, name: shared"])(
+  "labels of an ExternalSecret that its Secret does not have are none of the target: %s",
+  async (target) => {
+    const { code, object } = await labeled(`  target: { ${target} }`);
+    expect(code).toBe(0);
+    expect(object).not.toHaveProperty("spec.target.labels");
+    expect(object).not.toHaveProperty("spec.target.annotations");
+  },
+);
+
 test("removed entries are retained by default, as before", async () => {
   const { code, object } = await convert(...header, ...store, `${entry.join("\n")} }`);
   expect(code).toBe(0);
@@ -149,6 +177,10 @@ test.each([
   [
     "  target: { template: { data: { url: '{{ range . }}' } } }",
     /^7: spec\.target\.template\.data\.url: write the template/u,
+  ],
+  [
+    "  target: { template: { metadata: { annotations: { example.com/user: '{{ .user }}' } } } }",
+    /^7: spec\.target\.template\.metadata\.annotations\.example\.com\/user: a template/u,
   ],
   [
     "  target: { template: { mergePolicy: Merge } }",

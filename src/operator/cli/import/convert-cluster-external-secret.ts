@@ -122,7 +122,6 @@ export function convertClusterExternalSecret(
   if (inner === undefined) spec.problem("externalSecretSpec", "is missing");
   const { connectionRef, target, ...content } = specOf(
     inner ?? new FieldReader({}, ["spec", "externalSecretSpec"], report),
-    true,
   );
   spec.end();
   const name = target.name ?? created;

@@ -1,6 +1,7 @@
 import { defined } from "../../lib/defined.ts";
 import { apiVersionOf } from "../../kube/resource.ts";
 import { vaultSecretKind } from "../../api/kinds.ts";
+import { targetPolicies } from "../../api/target-policies.ts";
 import { vaultSecretSpec } from "../../api/vault-secret.ts";
 import { formatPath, type Manifest } from "../manifests/manifest.ts";
 import { FieldReader, type ReportField } from "./field-reader.ts";
@@ -204,6 +205,38 @@ function templatesOf(template: FieldReader): object | undefined {
   return Object.keys(converted).length === 0 ? undefined : { data: converted };
 }
 
+/**
+ * Returns labels or annotations of a template. The former operator renders them, and a target has
+ * constant ones.
+ */
+function constantTexts(
+  metadata: FieldReader | undefined,
+  field: "labels" | "annotations",
+): Record<string, string> | undefined {
+  const texts = metadata?.texts(field);
+  const reader = metadata?.object(field);
+  for (const [name, text] of Object.entries(texts ?? {})) {
+    if (text.includes("{{"))
+      reader?.problem(name, "a template has no counterpart here: write the text that it makes");
+  }
+  return texts;
+}
+
+/**
+ * Returns the labels and annotations that the Secret has of the ExternalSecret itself, as far as a
+ * target may have them: the former operator copies them if there is no template.
+ */
+function copiedTexts(
+  own: Manifest["metadata"],
+  field: "labels" | "annotations",
+): Record<string, string> | undefined {
+  const all = new FieldReader(own, [], () => undefined).texts(field) ?? {};
+  const allowed = Object.entries(all).filter(
+    ([name, text]) => targetPolicies[field].safeParse({ [name]: text }).success,
+  );
+  return allowed.length === 0 ? undefined : Object.fromEntries(allowed);
+}
+
 const CREATED = "None has no counterpart: the target is created";
 const WHOLE_ONLY =
   "only Owner and Orphan can be carried over: create a VaultSecret with Merge in each namespace";
@@ -212,17 +245,21 @@ function targetOf(
   target: FieldReader | undefined,
   template: FieldReader | undefined,
   metadata: FieldReader | undefined,
-  isFanOut: boolean,
+  own: Manifest["metadata"] | undefined,
 ): { readonly name?: string } {
-  const creationPolicy = isFanOut
-    ? target?.oneOf("creationPolicy", ["Owner", "Orphan"], WHOLE_ONLY)
-    : target?.oneOf("creationPolicy", ["Owner", "Orphan", "Merge"], CREATED);
+  const creationPolicy =
+    own === undefined
+      ? target?.oneOf("creationPolicy", ["Owner", "Orphan"], WHOLE_ONLY)
+      : target?.oneOf("creationPolicy", ["Owner", "Orphan", "Merge"], CREATED);
+  const isCopied = template === undefined && own !== undefined && creationPolicy !== "Merge";
+  const textsOf = (field: "labels" | "annotations"): Record<string, string> | undefined =>
+    isCopied ? copiedTexts(own, field) : constantTexts(metadata, field);
   const immutable = target?.flag("immutable") === true ? true : undefined;
   return defined({
     name: target?.text("name"),
     type: template?.text("type"),
-    labels: metadata?.texts("labels"),
-    annotations: metadata?.texts("annotations"),
+    labels: textsOf("labels"),
+    annotations: textsOf("annotations"),
     creationPolicy: creationPolicy === "Owner" ? undefined : creationPolicy,
     ...removalPolicies(target),
     immutable,
@@ -232,10 +269,10 @@ function targetOf(
 
 /**
  * Returns the spec of the new object.
- * @param isFanOut it has targets in several namespaces
+ * @param own the metadata of the former object; `undefined`: it has targets in several namespaces
  */
-export function specOf(spec: FieldReader, isFanOut = false) {
-  const connectionRef = connectionRefOf(spec, isFanOut);
+export function specOf(spec: FieldReader, own?: Manifest["metadata"]) {
+  const connectionRef = connectionRefOf(spec, own === undefined);
   const interval = spec.text("refreshInterval");
   const isNever = interval !== undefined && /^0[a-z]*$/u.test(interval);
   if (isNever)
@@ -253,7 +290,7 @@ export function specOf(spec: FieldReader, isFanOut = false) {
   const target = spec.object("target");
   const template = target?.object("template");
   const metadata = template?.object("metadata");
-  const wanted = targetOf(target, template, metadata, isFanOut);
+  const wanted = targetOf(target, template, metadata, own);
   for (const reader of [metadata, template, target, spec]) reader?.end();
   return {
     connectionRef,
@@ -271,7 +308,7 @@ export function specOf(spec: FieldReader, isFanOut = false) {
  * ExternalSecret.
  */
 export function convertExternalSecret(manifest: Manifest, report: ReportField): ConvertedSecret {
-  const spec = specOf(new FieldReader(manifest.spec, ["spec"], report));
+  const spec = specOf(new FieldReader(manifest.spec, ["spec"], report), manifest.metadata);
   const parsed = vaultSecretSpec.safeParse(spec);
   for (const { path, message } of parsed.error?.issues ?? [])
     report(
