@@ -6,6 +6,7 @@ test.each([
   ["postgres://{{ .user }}:{{.password}}@db", "postgres://{{ user }}:{{ password }}@db"],
   ['{{ index . "tls.crt" | b64enc }}', '{{ vars["tls.crt"] | base64 }}'],
   ["{{- .a | toString | toJson -}}", "{{- a | json -}}"],
+  ["{{ .vars }}{{ .empty }}", '{{ vars["vars"] }}{{ vars["empty"] }}'],
   ["no expression", "no expression"],
 ])("%j becomes %j, which can be read", (from, to) => {
   const converted = liquidTemplateOf(from);
@@ -13,7 +14,7 @@ test.each([
   expect(
     checkTemplate(
       { data: { key: converted ?? "" } },
-      new Set(["user", "password", "tls.crt", "a"]),
+      new Set(["user", "password", "tls.crt", "a", "vars", "empty"]),
     ),
   ).toEqual([]);
 });

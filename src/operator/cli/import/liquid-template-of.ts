@@ -9,6 +9,9 @@ const functions: ReadonlyMap<string, string> = new Map([
   ["trim", "trim"],
 ]);
 
+/** Words that a template here reads as something else than a variable of that name. */
+const RESERVED = new Set(["vars", "true", "false", "nil", "null", "empty", "blank"]);
+
 const VARIABLE = /^\.([A-Za-z_]\w*)$/u;
 const INDEXED = /^index \. "([^"\\{}]+)"$/u;
 
@@ -20,7 +23,8 @@ function expressionOf(pipeline: string): string | undefined {
   const [first = "", ...applied] = pipeline.split("|").map((part) => part.trim());
   const [, plain] = VARIABLE.exec(first) ?? [];
   const [, indexed] = INDEXED.exec(first) ?? [];
-  const variable = plain ?? (indexed === undefined ? undefined : `vars["${indexed}"]`);
+  const quoted = indexed ?? (RESERVED.has(plain ?? "") ? plain : undefined);
+  const variable = quoted === undefined ? plain : `vars["${quoted}"]`;
   const names = applied.map((name) => functions.get(name));
   if (variable === undefined || names.includes(undefined)) return undefined;
   return [variable, ...names.filter((name) => name !== "")].join(" | ");
