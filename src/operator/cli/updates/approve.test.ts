@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { clusterSecret, condition, items } from "../../../../test/lab/kube/fanned-out-objects.ts";
+import { ObjectServer } from "../../../../test/lab/kube/object-server.ts";
+import type { KubeObject } from "../../kube/resource.ts";
 import { vaultSecretKind } from "../../api/kinds.ts";
 import { awaitingOf } from "./approve.ts";
 
@@ -38,4 +41,57 @@ test("awaitingOf returns the versions that wait, without pinned and current ones
     ],
   });
   expect(awaitingOf(name, object(undefined))).toBeUndefined();
+});
+
+/** A resource that waits for an approval. */
+const waiting = (of: string, spec: object = {}): KubeObject =>
+  clusterSecret(of, { spec, status: { items: items(1, 2), approvalDigest: "abc" } });
+
+/** Reports a sync as the operator does after an approval, with this status. */
+const syncs =
+  (after: object) =>
+  (synced: KubeObject): KubeObject => {
+    const { approvalDigest: _, ...status } = synced["status"] as Record<string, unknown>;
+    const lastForceSync = synced.metadata.annotations?.["vaultsync.dev/force-sync"];
+    return synced.spec !== undefined && "suspend" in (synced.spec as object)
+      ? synced
+      : { ...synced, status: { ...status, lastForceSync, ...after } };
+  };
+
+test.each([
+  [0, "", {}],
+  [
+    3,
+    "clustervaultsecret/registry: password is too short\n",
+    { conditions: [condition("Ready", "False", "InvalidContent", "password is too short")] },
+  ],
+  [
+    0,
+    "clustervaultsecret/registry: OutsideWindow: the next window opens at night\n",
+    {
+      conditions: [
+        condition("Ready", "True", "Synced"),
+        condition("UpdateAvailable", "True", "OutsideWindow", "the next window opens at night"),
+      ],
+    },
+  ],
+])("approve ends with code %i and %j, by what the target became", async (code, stderr, after) => {
+  await using cluster = await ObjectServer.start([waiting("registry")], {
+    operator: syncs(after),
+  });
+  const result = await cluster.run("approve", "clustervaultsecret/registry");
+  expect([result.code, result.stderr]).toEqual([code, stderr]);
+});
+
+test("approve names each resource that cannot be approved, and approves the rest", async () => {
+  const objects = [waiting("first", { suspend: true }), waiting("second")];
+  await using cluster = await ObjectServer.start(objects, { operator: syncs({}) });
+  const names = ["clustervaultsecret/first", "clustervaultsecret/second"];
+  expect(await cluster.run("approve", ...names)).toMatchObject({
+    code: 1,
+    stderr: "vaultsync: clustervaultsecret/first is suspended: set spec.suspend to false\n",
+  });
+  expect(cluster.get("ClusterVaultSecret", "second").metadata.annotations).toMatchObject({
+    "vaultsync.dev/approve": "abc",
+  });
 });

@@ -1,5 +1,7 @@
 import type { FormatFlags } from "../../../command-line/options.ts";
 import { formatTable, formatObject } from "../../../command-line/format.ts";
+import { systemClock } from "../../../lib/clock.ts";
+import { findCondition } from "../../api/conditions.ts";
 import { vaultFileKind, vaultSecretKind } from "../../api/kinds.ts";
 import { APPROVE_ANNOTATION } from "../../api/names.ts";
 import type { KubeObject } from "../../kube/resource.ts";
@@ -7,6 +9,8 @@ import { type Cluster, listAll, withClusterUntilStopped } from "../cluster.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
 import { followingItems, parsedResource, readResource, statusOf } from "../read-resource.ts";
 import { idOf, type ResourceName } from "../resource-name.ts";
+import { stateOf } from "../status/resource-state.ts";
+import { isReady, problemLines } from "../status/status-tables.ts";
 import { syncOne } from "../sync.ts";
 
 /** Flags of `vaultsync approve`. */
@@ -89,6 +93,32 @@ function print(awaiting: readonly Awaiting[], { output }: FormatFlags): void {
     process.stdout.write(formatTable(["RESOURCE", "KEY", "ENTRY", "FROM", "TO"], rows));
 }
 
+/** Reasons for which versions wait that are approved. */
+const GATES: readonly string[] = ["Held", "Frozen", "OutsideWindow"];
+
+/**
+ * Approves the versions of one resource, and prints what keeps them from its target.
+ * @throws Error when no operator responds
+ */
+async function approveOne(
+  cluster: Cluster,
+  { name, digest }: Awaiting,
+  { timeout }: ApproveFlags,
+  signal: AbortSignal,
+): Promise<void> {
+  const synced = await syncOne(cluster, name, timeout, signal, { [APPROVE_ANNOTATION]: digest });
+  const { approvalDigest, conditions } = statusOf(synced);
+  const state = stateOf(synced);
+  const waiting = findCondition(conditions, "UpdateAvailable");
+  if (approvalDigest !== undefined)
+    process.stderr.write(`${idOf(name)} has newer versions now: approve them too\n`);
+  else if (waiting !== undefined && GATES.includes(waiting.reason))
+    process.stderr.write(`${idOf(name)}: ${waiting.reason}: ${waiting.message}\n`);
+  const options = { now: systemClock.now(), allNamespaces: false, items: false };
+  process.stderr.write(problemLines([state], options));
+  if (approvalDigest !== undefined || !isReady(state)) process.exitCode = NOT_READY;
+}
+
 async function approveAll(
   cluster: Cluster,
   names: readonly ResourceName[],
@@ -98,13 +128,16 @@ async function approveAll(
   const awaiting = await find(cluster, names, flags, signal);
   print(awaiting, flags);
   if (flags.dryRun === true) return;
-  for (const { name, digest } of awaiting) {
-    await syncOne(cluster, name, flags.timeout, signal, { [APPROVE_ANNOTATION]: digest });
-    const { approvalDigest } = statusOf(await readResource(cluster, name, signal));
-    if (approvalDigest === undefined) continue;
-    process.stderr.write(`${idOf(name)} has newer versions now: approve them too\n`);
-    process.exitCode = NOT_READY;
+  const failures: string[] = [];
+  for (const one of awaiting) {
+    try {
+      await approveOne(cluster, one, flags, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      failures.push(error instanceof Error ? error.message : "failed");
+    }
   }
+  if (failures.length > 0) throw new Error(failures.join("\n"));
 }
 
 /** Approves the newest versions that resources wait for. Changes annotations of the resources. */

@@ -42,7 +42,7 @@ const parseNames = (text: string, before: readonly ResourceName[] = []): Resourc
 function approveCommand(): Command {
   return addFormatOption(addClusterOptions(new Command("approve")))
     .description(
-      `Approve the newest versions of resources with spec.updates.approval: set the annotation vaultsync.dev/approve to the digest of exactly these versions, and wait for the result. The exit code is ${NOT_READY} if the vault has newer ones by then.`,
+      `Approve the newest versions of resources with spec.updates.approval: set the annotation vaultsync.dev/approve to the digest of exactly these versions, and wait for the result. The exit code is ${NOT_READY} if the vault has newer ones by then, or a resource is not ready.`,
     )
     .argument("[name...]", FOLLOWING_NAME, parseNames)
     .option("--all", "all VaultSecrets and VaultFiles of the namespace that wait for an approval")
