@@ -12,8 +12,9 @@ import { annotate } from "./annotate.ts";
 import { type Cluster, listAll, withClusterUntilStopped } from "./cluster.ts";
 import { listFannedOutInto } from "./list-fanned-out.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
-import { idOf, refOf } from "./resource-name.ts";
-import { fanOutState, resourceState } from "./status/resource-state.ts";
+import { followingItems, parsedResource } from "./read-resource.ts";
+import { idOf, placedId, refOf } from "./resource-name.ts";
+import { fanOutState, type ItemState, resourceState } from "./status/resource-state.ts";
 import { syncKindOf } from "./synced-kind.ts";
 import { usesConnection } from "./uses-connection.ts";
 import type { ConnectionRef } from "../api/connection-key.ts";
@@ -30,10 +31,15 @@ interface Regressed {
   readonly namespace: string;
   readonly name: string;
   readonly items: readonly { source: string; version: number; latest: number }[];
+  /** Number of items that the status does not show: more of them may have lower versions. */
+  readonly itemsOmitted: number;
 }
 
 /** The reason of a resource whose vault lists lower versions than it has synced. */
 const REGRESSED = "VersionRegressed";
+
+/** Reasons of other items that a resource shows in its place. No annotation helps these items. */
+const HIDING: readonly string[] = ["AmbiguousName", "VersionNotFound"];
 
 /** Reports whether a resource waits for that, a cluster-scoped one in any of its namespaces. */
 function isRegressed(object: KubeObject): boolean {
@@ -41,16 +47,24 @@ function isRegressed(object: KubeObject): boolean {
   return reason === REGRESSED || failures.some((one) => one.reason === REGRESSED);
 }
 
+/** Returns the items that may wait for that. A hold keeps all of them. */
+function waitingItems(object: KubeObject): readonly ItemState[] {
+  const { reason, items } = resourceState(object);
+  if (isRegressed(object)) return items;
+  const resource = parsedResource(object);
+  const isHidden = HIDING.includes(reason) && resource.hold === undefined;
+  return isHidden ? followingItems(object, resource) : [];
+}
+
 /** Returns the lower versions that a resource waits for, if it waits for that. */
 function regressed(kind: Kind, object: KubeObject): Regressed[] {
-  if (!isRegressed(object)) return [];
-  const { namespace, name, items: all } = resourceState(object);
-  const items = all.flatMap(({ source, version, latest }) =>
+  const { namespace, name, itemsOmitted } = resourceState(object);
+  const items = waitingItems(object).flatMap(({ source, version, latest }) =>
     version !== undefined && latest !== undefined && latest < version
       ? [{ source, version, latest }]
       : [],
   );
-  return items.length === 0 ? [] : [{ kind, namespace, name, items }];
+  return items.length === 0 ? [] : [{ kind, namespace, name, items, itemsOmitted }];
 }
 
 /** The resources whose versions are accepted, and lines about others that wait. */
@@ -133,6 +147,12 @@ async function acceptAll(
     });
     await annotate(cluster.api, kind, refOf({ kind, name }, namespace), next, signal);
   }
+  const partial = resources.filter(({ itemsOmitted }) => itemsOmitted > 0);
+  for (const { namespace, ...one } of partial)
+    process.stderr.write(
+      `${placedId(one, namespace)} may have further lower versions that its status does not show: run the command again when it is synced\n`,
+    );
+  if (partial.length > 0) process.exitCode = NOT_READY;
   const done = dryRun ? "would accept" : "accepted";
   for (const line of others) process.stderr.write(`${line}\n`);
   if (others.length > 0) process.exitCode = NOT_READY;
