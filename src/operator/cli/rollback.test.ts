@@ -23,6 +23,14 @@ describe("rollbackChanges", () => {
     ]);
   });
 
+  test("keeps the key of a secret of that name that another user shares", () => {
+    const shared = { ...item("shared", "db/password", 9), owner: "ann@example.com" };
+    expect(rollbackChanges([password, shared], { key: "password" })).toEqual([
+      { key: "password", source: "db/password", from: 5, to: 4 },
+    ]);
+    expect(() => rollbackChanges([password, shared], {})).toThrow("name the key to roll back");
+  });
+
   test.each([
     [
       [user, password],

@@ -81,6 +81,9 @@ interface Change {
   readonly to: number;
 }
 
+/** Returns a text that is equal for items of one entry: several owners may have one of a name. */
+const entryIdOf = ({ source, owner = "" }: ItemState): string => JSON.stringify([source, owner]);
+
 /**
  * Returns the keys of one entry of the vault, and the version to which they go: versions of several
  * entries have nothing in common.
@@ -91,18 +94,18 @@ export function rollbackChanges(
   { key, to }: Pick<RollbackFlags, "key" | "to">,
 ): Change[] {
   const named = key === undefined ? items : items.filter((item) => item.key === key);
-  const sources = new Set(named.map(({ source }) => source));
+  const entries = new Set(named.map(entryIdOf));
   const choice = items.map((item) => `${item.key} (${item.source} ${item.version ?? "-"})`);
-  if (sources.size === 0)
+  if (entries.size === 0)
     throw new Error(
       choice.length === 0
         ? "no key follows the latest version of an entry: change the version in the spec"
         : `no key ${key} follows the latest version of an entry: name one of ${choice.join(", ")}`,
     );
-  if (sources.size > 1)
+  if (entries.size > 1)
     throw new Error(`name the key to roll back with --key: ${choice.join(", ")}`);
   return items
-    .filter(({ source }) => sources.has(source))
+    .filter((item) => entries.has(entryIdOf(item)))
     .map(({ key: of, source, version }) => {
       const next = to ?? (version ?? 0) - 1;
       if (version === undefined)

@@ -29,6 +29,8 @@ interface Readiness {
 export interface ItemState {
   readonly key: string;
   readonly source: string;
+  /** Creator of the secret, if it is not the account of the connection. */
+  readonly owner?: string | undefined;
   readonly version?: number | undefined;
   readonly latest?: number | undefined;
   readonly expiresAt?: string | undefined;
@@ -151,7 +153,7 @@ export function resourceState(object: KubeObject): ResourceState {
     const names =
       "filename" in item
         ? { key: item.key, source: item.filename }
-        : { key: item.secretKey, source: item.key };
+        : { key: item.secretKey, source: item.key, owner: item.owner };
     return { ...names, version, latest, expiresAt, notAfter, deleteAt };
   });
   return {
