@@ -51,6 +51,21 @@ describe("a value that is to be stored", () => {
     expect(await check({ data: [key(), other], target })).toBeUndefined();
   });
 
+  test("has the shape of the type of a Secret that has no other source", async () => {
+    const target = { type: "kubernetes.io/dockerconfigjson" };
+    const data = [{ secretKey: ".dockerconfigjson", remoteRef: { key: "db" } }];
+    expect(await check({ data, target })).toBe(
+      "a Secret of type kubernetes.io/dockerconfigjson: .dockerconfigjson: expected JSON",
+    );
+    expect(await check({ data, target }, JSON.stringify({ auths: {} }))).toBeUndefined();
+    const pair = ["tls.crt", "tls.key"].map((secretKey, index) => ({
+      secretKey,
+      remoteRef: { key: ["db", "other"][index] },
+    }));
+    const tls = { data: pair, target: { type: "kubernetes.io/tls" } };
+    expect(await check(tls)).toBeUndefined();
+  });
+
   test("needs a resource that follows it", async () => {
     const message = "it does not follow the latest version of db";
     await expect(check({ data: [key({}, { key: "other" })] })).rejects.toThrow(message);

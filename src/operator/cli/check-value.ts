@@ -3,6 +3,7 @@ import type { NextValue } from "../../command-line/value-check.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { findItems, matchesName } from "../sync/find-items.ts";
 import { makeContent } from "../sync/make-content.ts";
+import { shapeProblem } from "../sync/secret-shape.ts";
 import type { SyncResource } from "../sync/sync-resource.ts";
 import { withCluster } from "./cluster.ts";
 import { saltKey } from "./local/read-targets.ts";
@@ -17,7 +18,8 @@ export interface ForFlags extends ClusterFlags {
 
 /**
  * Returns why the operator would not serve a value to a resource; `undefined` if it would. Without
- * the values of its other sources, what a template makes of several is not checked.
+ * the values of its other sources, what a template makes of several is not checked, nor a Secret of
+ * several keys whose type requires content.
  * @throws Error when the resource does not follow the latest version of the secret
  */
 export async function valueProblem(
@@ -40,7 +42,8 @@ export async function valueProblem(
     saltKey(),
     systemClock.now(),
   );
-  return "reason" in content ? content.message : undefined;
+  if ("reason" in content) return content.message;
+  return isWhole ? shapeProblem(resource, content)?.message : undefined;
 }
 
 /** Checks a value by the rules of the resources that flags name. @throws Error */
