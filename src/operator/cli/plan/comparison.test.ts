@@ -225,3 +225,39 @@ describe("a resource", () => {
     ]);
   });
 });
+
+describe("a target that another resource of the cluster has", () => {
+  const status = { target: { kind: "Secret", name: "db", digest: "digest" } };
+  const other = (spec: object = {}, metadata: object = {}, of: object = status): KubeObject => {
+    const object = live({
+      spec: { ...password, target: { name: "db" }, ...spec },
+      status: of,
+    });
+    return { ...object, metadata: { ...object.metadata, name: "other", ...metadata } };
+  };
+
+  test("is a conflict", async () => {
+    const { problems } = await planned({ objects: [other()] });
+    expect(problems.map(({ message }) => message)).toEqual([
+      "spec.target.name: the VaultSecret other of the cluster has this target: choose another name",
+    ]);
+  });
+
+  test.each<[string, object, KubeObject]>([
+    [
+      "the other one is being deleted",
+      {},
+      other({}, { deletionTimestamp: "2026-11-21T00:00:00Z" }),
+    ],
+    [
+      "the other one does not own it",
+      {},
+      other({ target: { name: "db", creationPolicy: "Merge" } }),
+    ],
+    ["the other one never had it", {}, other({}, {}, { target: undefined })],
+    ["this one merges keys into it", { target: { creationPolicy: "Merge" } }, other()],
+  ])("is none if %s", async (_, spec, object) => {
+    const { problems } = await planned({ spec: { ...password, ...spec }, objects: [object] });
+    expect(problems).toEqual([]);
+  });
+});

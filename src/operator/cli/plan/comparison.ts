@@ -4,13 +4,15 @@ import { connectionKey } from "../../api/connection-key.ts";
 import { RESTART_ANNOTATION } from "../../api/names.ts";
 import { freezeOf, type NamespaceFacts } from "../../connection/namespace-facts.ts";
 import type { KubeObject } from "../../kube/resource.ts";
+import { hadTarget } from "../../sync/sync-status.ts";
 import { vaultId } from "../../sync/target.ts";
 import { withClusterUntilStopped } from "../cluster.ts";
 import { selectionOf, selects } from "../../api/fan-out.ts";
 import { showsTargetIn } from "../shown-namespaces.ts";
 import type { ClusterFlags } from "../options.ts";
-import { parsedResource } from "../read-resource.ts";
-import { usersOf } from "../usage/read-usage.ts";
+import { fieldProblem, type Problem } from "../manifests/manifest.ts";
+import { parsedResource, statusOf } from "../read-resource.ts";
+import { type Usage, usersOf } from "../usage/read-usage.ts";
 import { idOf, restartOf } from "../usage/usage.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { changesBytes, ComparedResource } from "./compared-resource.ts";
@@ -78,6 +80,31 @@ export class Comparison {
     return isSelected === true && showsTargetIn(object, namespace) ? { object, facts } : undefined;
   }
 
+  /**
+   * Returns the targets that belong to resources of the cluster that the files lack. Which ones
+   * cluster-scoped resources have is not known.
+   */
+  conflicts({ resources }: Plan): Problem[] {
+    const inFiles = new Set(
+      resources.map(({ manifest }) => `${manifest.namespace}/${keyOf({ manifest })}`),
+    );
+    return resources.flatMap(({ manifest, resource: { target, policy } }) => {
+      const { namespace } = manifest;
+      const all = policy.creationPolicy === "Merge" ? [] : this.#usageOf(namespace)?.resources;
+      const owner = all?.find(
+        (one) =>
+          !inFiles.has(`${namespace}/${one.kind}/${one.name}`) &&
+          one.target === `${target.kind}/${target.name}` &&
+          ownsTarget(one.object),
+      );
+      if (owner === undefined) return [];
+      const message = `the ${owner.kind} ${owner.name} of the cluster has this target: choose another name`;
+      return [fieldProblem(manifest, ["spec", "target", "name"], message)];
+    });
+  }
+
+  #usageOf = (namespace: string): Usage | undefined => this.state.namespaces.get(namespace)?.usage;
+
   /** Returns notes about the cluster-scoped resources that are not compared. */
   notCompared({ resources }: Plan): string[] {
     const hidden = resources.filter(
@@ -110,7 +137,7 @@ export class Comparison {
     keys: readonly PlannedKey[],
   ): PlannedRestart[] {
     const { namespace } = manifest;
-    const usage = this.state.namespaces.get(namespace)?.usage;
+    const usage = this.#usageOf(namespace);
     // The first content of a target restarts nothing.
     if (usage === undefined || synced === undefined || !keys.some(changesBytes)) return [];
     const target = `${resource.target.kind}/${resource.target.name}`;
@@ -134,6 +161,12 @@ interface Existing {
 /** Returns the key of a cluster-scoped resource in the state of a cluster. */
 const keyOf = ({ manifest }: Pick<PlannedResource, "manifest">): string =>
   `${manifest.kind}/${manifest.name}`;
+
+/** Reports whether a resource of the cluster owns the target that its status shows, and keeps it. */
+const ownsTarget = (object: KubeObject): boolean =>
+  hadTarget(statusOf(object)) &&
+  object.metadata.deletionTimestamp === undefined &&
+  parsedResource(object).policy.creationPolicy === "Owner";
 
 /** Reports whether a key of an existing target gets other bytes. */
 const isReplaced = (change: PlannedKey["change"]): boolean =>

@@ -208,7 +208,10 @@ export async function check(given: Omit<Checks, "connections">): Promise<PlanRes
   return {
     keys: [...checked.flatMap(({ keys }) => keys), ...whole.pushes.flatMap(pushedKeys)],
     ...(comparison && { restarts: checked.flatMap(({ restarts }) => restarts) }),
-    problems: checked.flatMap(({ problems }) => problems),
+    problems: [
+      ...checked.flatMap(({ problems }) => problems),
+      ...(comparison?.conflicts(whole) ?? []),
+    ],
     notChecked: [
       ...new Set([
         ...(comparison?.state.notChecked ?? []),
