@@ -72,6 +72,17 @@ test("the names that they read are looked up in the vault", async () => {
   });
 });
 
+test("an optional name that the vault does not list is no failure", async () => {
+  const data = [
+    { secretKey: "login", remoteRef: { key: "login" } },
+    { secretKey: "extra", remoteRef: { key: "absent" }, optional: true },
+  ];
+  const registry = clusterSecret("registry", { spec: { data } });
+  expect(await checks(CORPORATE, "blog", [connection(), registry])).toMatchObject({
+    references: "ok: the vault lists all 1 names that resources refer to",
+  });
+});
+
 test("a namespace that one names has to be allowed, and one that labels select has not", async () => {
   const named = clusterSecret("registry", { spec: { namespaces: ["blog"] } });
   const denied = connection({ access });

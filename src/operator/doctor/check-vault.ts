@@ -162,11 +162,16 @@ function checkProxy({ failed }: Checks): Check {
   );
 }
 
+/** Returns the names without which a resource lacks a source. */
+const requiredNames = (items: NamedReferences["items"]): ReadonlySet<string> =>
+  new Set(items.filter(({ isOptional }) => isOptional !== true).map(({ source }) => source));
+
 function checkReferences(
   { ok, failed }: Checks,
   { snapshot }: Connection,
-  { secrets, files, items, fileItems }: NamedReferences,
+  { items, fileItems }: NamedReferences,
 ): Check {
+  const [secrets, files] = [requiredNames(items), requiredNames(fileItems)];
   const missing = [
     ...[...secrets]
       .filter((name) => snapshot?.secrets(name).length === 0)

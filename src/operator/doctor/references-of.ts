@@ -13,6 +13,8 @@ export interface NamedReferences extends References {
 interface NamedItem {
   readonly source: string;
   readonly owner: string | undefined;
+  /** The absence of the source is no error. */
+  readonly isOptional?: boolean | undefined;
   /** The resource, as `vaultsecret/name`. */
   readonly user: string;
 }
@@ -59,7 +61,12 @@ export function referencesOf(
           ok && resource.connection.kind === connection.kind && resource.connection.name === name,
       )
       .flatMap(({ resource, user }) =>
-        resource.items.map((item) => ({ source: item.source, owner: item.owner, user })),
+        resource.items.map((item) => ({
+          source: item.source,
+          owner: item.owner,
+          isOptional: item.isOptional,
+          user,
+        })),
       );
   const items = itemsOf(secretSource(), secrets);
   const fileItems = itemsOf(fileSource, files);
