@@ -9,7 +9,7 @@ import { ObjectServer } from "../../../../test/lab/kube/object-server.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { withCluster } from "../cluster.ts";
 import { readWholeUsage } from "./read-whole-usage.ts";
-import { unusedEntries } from "./unused-entries.ts";
+import { readPushed, unusedEntries } from "./unused-entries.ts";
 
 /** `vaultsync usage` and `retire` of an entry that a ClusterVaultSecret reads. */
 
@@ -125,6 +125,43 @@ describe("an entry", () => {
     });
     expect((await cluster.run("usage", "-n", "blog", ...args)).stderr).toContain(
       "clustervaultsecrets may refer to some of them: you may not list these",
+    );
+  });
+});
+
+describe("an entry that a VaultPush writes", () => {
+  const push: KubeObject = {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultPush",
+    metadata: { namespace: "blog", name: "keys", uid: "keys" },
+    spec: {
+      connectionRef: { name: "vault" },
+      secret: { name: "keys" },
+      data: [{ secretKey: "login", remoteRef: { key: "login" } }],
+    },
+    status: { items: [{ secretKey: "a", filename: "a.conf", version: 1, content: "digest" }] },
+  };
+  const listed = [
+    { kind: "secret", name: "login", latest: 1, createdAt: undefined },
+    { kind: "file", name: "a.conf", latest: 1, createdAt: undefined },
+    { kind: "file", name: "login", latest: 1, createdAt: undefined },
+  ] as const;
+
+  test("is used: deleted, it would be pushed again", async () => {
+    await using cluster = await serve([push]);
+    const { entries } = await withCluster(
+      { kubeconfig: cluster.kubeconfig, namespace: "blog" },
+      (one) => readPushed(one, new AbortController().signal),
+    );
+    const unused = unusedEntries({ resources: [], clusterWide: [] }, listed, entries);
+    expect(unused.entries).toEqual([listed[2]]);
+  });
+
+  test("is not listed as unused if the user may not list VaultPushes", async () => {
+    await using cluster = await serve([push], "vaultpushes");
+    const args = ["-A", "--unused-entries", "--account", "/absent"];
+    expect((await cluster.run("usage", ...args)).stderr).toContain(
+      "you may not list vaultpushes: request",
     );
   });
 });

@@ -3,9 +3,13 @@ import { formatTable, formatObject } from "../../../command-line/format.ts";
 import { canonicalEmail } from "../../../protocol/email-address.ts";
 import { readTimestamp } from "../../../protocol/read-timestamp.ts";
 import { formatTimestamp } from "../../sync/timestamp.ts";
-import { NAMESPACES } from "../../kube/resource.ts";
+import { vaultPushKind } from "../../api/kinds.ts";
+import { pushStatus, vaultPushSpec } from "../../api/vault-push.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
+import { type KubeObject, NAMESPACES } from "../../kube/resource.ts";
 import { matchesName } from "../../sync/find-items.ts";
 import { entriesOf, fansOut } from "../../sync/sync-key.ts";
+import { type Cluster, listAll } from "../cluster.ts";
 import type { ClusterFlags } from "../options.ts";
 import type { Usage } from "./read-usage.ts";
 
@@ -18,6 +22,41 @@ interface ListedEntry {
   readonly createdAt: string | undefined;
 }
 
+/** Entries that VaultPushes write. */
+export interface PushedEntries {
+  /** `<kind> <name>` of each entry. */
+  readonly entries: readonly string[];
+  /** The user may not list them. */
+  readonly isHidden: boolean;
+}
+
+const named = (kind: ListedEntry["kind"], name: string | undefined): string[] =>
+  name === undefined ? [] : [`${kind} ${name}`];
+
+/** Returns the entries that a VaultPush writes, by its spec and its status. */
+function entriesOfPush({ spec, status }: KubeObject): string[] {
+  const wanted = vaultPushSpec.safeParse(spec).data?.data ?? [];
+  const shown = pushStatus.safeParse(status).data?.items ?? [];
+  return [
+    ...wanted.flatMap(({ remoteRef, file }) => [
+      ...named("secret", remoteRef?.key),
+      ...named("file", file?.filename),
+    ]),
+    ...shown.flatMap(({ key, filename }) => [...named("secret", key), ...named("file", filename)]),
+  ];
+}
+
+/** Reads what the VaultPushes of a namespace or the cluster write. @throws KubeError */
+export async function readPushed(cluster: Cluster, signal: AbortSignal): Promise<PushedEntries> {
+  try {
+    const pushes = await listAll(cluster, vaultPushKind, signal);
+    return { entries: pushes.flatMap(entriesOfPush), isHidden: false };
+  } catch (error) {
+    if (!isKubeError(error, "Forbidden")) throw error;
+    return { entries: [], isHidden: true };
+  }
+}
+
 /**
  * Returns the entries that no resource refers to. Resources whose status does not show all their
  * entries may refer to some of them: `doubts` has their number. A cluster-scoped resource refers to
@@ -26,12 +65,16 @@ interface ListedEntry {
 export function unusedEntries(
   { resources, clusterWide }: Pick<Usage, "resources" | "clusterWide">,
   listed: readonly ListedEntry[],
+  pushed: readonly string[] = [],
 ): { readonly entries: readonly ListedEntry[]; readonly doubts: number } {
   const ofNamespaces = resources.filter(({ kind }) => !fansOut(kind));
   const all = [...ofNamespaces, ...clusterWide];
-  const used = new Set(
-    all.flatMap(({ kind, entries }) => entries.map(({ entry }) => `${entriesOf(kind)} ${entry}`)),
-  );
+  const used = new Set([
+    ...pushed,
+    ...all.flatMap(({ kind, entries }) =>
+      entries.map(({ entry }) => `${entriesOf(kind)} ${entry}`),
+    ),
+  ]);
   const isFound = ({ kind, name }: ListedEntry): boolean =>
     clusterWide.some(
       (one) => entriesOf(one.kind) === kind && one.finds.some((find) => matchesName(find, name)),
@@ -62,8 +105,11 @@ async function ownEntries(account: string): Promise<ListedEntry[]> {
 }
 
 /** Returns what may refer to entries, and is not seen; nothing if all is. */
-const hiddenReaders = ({ hidden }: Usage): string =>
-  hidden.filter((plural) => plural !== NAMESPACES.plural).join(" and ");
+const hiddenUsers = ({ hidden }: Usage, { isHidden }: PushedEntries): string =>
+  [
+    ...hidden.filter((plural) => plural !== NAMESPACES.plural),
+    ...(isHidden ? [vaultPushKind.plural] : []),
+  ].join(" and ");
 
 /**
  * Prints the entries of the login's account that no resource refers to.
@@ -71,16 +117,17 @@ const hiddenReaders = ({ hidden }: Usage): string =>
  */
 export async function printUnusedEntries(
   usage: Usage,
+  pushed: PushedEntries,
   { account, output, allNamespaces }: AccountFlags & FormatFlags & ClusterFlags,
 ): Promise<void> {
-  const unread = hiddenReaders(usage);
+  const unread = hiddenUsers(usage, pushed);
   if (unread !== "" && allNamespaces === true)
     throw new Error(
       `which entries are unused is not known, because you may not list ${unread}: request the permission to list them`,
     );
   if (unread !== "")
     process.stderr.write(`${unread} may refer to some of them: you may not list these\n`);
-  const { entries, doubts } = unusedEntries(usage, await ownEntries(account));
+  const { entries, doubts } = unusedEntries(usage, await ownEntries(account), pushed.entries);
   if (output === "table") {
     const rows = entries.map(({ kind, name, latest, createdAt = "-" }) => [
       kind,

@@ -7,7 +7,7 @@ import { formatTimestamp } from "../../sync/timestamp.ts";
 import { refersTo, restartWindows, rolloutRestart } from "../../api/rollout-restart.ts";
 import { withClusterUntilStopped } from "../cluster.ts";
 import type { ClusterFlags } from "../options.ts";
-import { printUnusedEntries } from "./unused-entries.ts";
+import { printUnusedEntries, readPushed } from "./unused-entries.ts";
 import { type Usage, type UsingResource, usersOf, type Workload } from "./read-usage.ts";
 import { readWholeUsage } from "./read-whole-usage.ts";
 
@@ -132,7 +132,8 @@ function table(rows: readonly Row[], isImpact: boolean): string {
 export const usage = (name: string | undefined, flags: UsageFlags): Promise<void> =>
   withClusterUntilStopped(flags, async (cluster, signal) => {
     const found = await readWholeUsage(cluster, signal);
-    if (flags.unusedEntries === true) return printUnusedEntries(found, flags);
+    if (flags.unusedEntries === true)
+      return printUnusedEntries(found, await readPushed(cluster, signal), flags);
     const unseen = [...found.unseen, ...found.hidden];
     const rows = usageRows(found)
       .filter((row) => name === undefined || concerns(name)(row))
