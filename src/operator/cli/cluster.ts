@@ -10,6 +10,7 @@ import {
   ALL_NAMESPACES,
   keyOf,
   type KubeObject,
+  NAMESPACES,
   type ResourceDescriptor,
 } from "../kube/resource.ts";
 import type { ClusterFlags } from "./options.ts";
@@ -91,6 +92,21 @@ export async function listAll(
     for (const object of items) objects.set(keyOf(object.metadata), object);
   }
   return [...objects.values()];
+}
+
+/** @throws Error when the namespace does not exist, as far as the user may know that */
+export async function checkNamespace(
+  { api, namespace }: Cluster,
+  signal: AbortSignal,
+): Promise<void> {
+  if (namespace === ALL_NAMESPACES) return;
+  try {
+    await api.getMetadata(NAMESPACES, { name: namespace }, signal);
+  } catch (error) {
+    if (isKubeError(error, "NotFound"))
+      throw new Error(`there is no namespace ${namespace}`, { cause: error });
+    if (!isKubeError(error, "Forbidden")) throw error;
+  }
 }
 
 /** Returns the name of the ClusterVaultConnection that a resource refers to. */

@@ -108,3 +108,42 @@ test("an operator works without them, and their CRDs have to have every field", 
     "CRD fields": "ok: the CRDs have every field of this release",
   });
 });
+
+/** A VaultSecret of the namespace `blog`. */
+const user = (name: string, connectionRef: object): KubeObject => ({
+  apiVersion: "vaultsync.dev/v1alpha1",
+  kind: "VaultSecret",
+  metadata: { namespace: "blog", name, uid: name },
+  spec: { connectionRef, data: [{ secretKey: "login", remoteRef: { key: "login" } }] },
+});
+
+test("a resource whose connection does not exist is a failure", async () => {
+  const kind = "ClusterVaultConnection";
+  const push = { ...user("keys", { name: "vaullt" }), kind: "VaultPush" };
+  const objects = [
+    connection(),
+    user("db", { name: "vaullt" }),
+    user("api", { kind, name: "corporat" }),
+    user("web", { kind, name: "corporate" }),
+    push,
+  ];
+  const of = (subject: string) => checks(subject, "blog", objects);
+  expect(await of("vaultsecret/db")).toEqual({
+    connection: "failed: there is no VaultConnection vaullt in namespace blog",
+  });
+  expect(await of("vaultpush/keys")).toMatchObject({
+    connection: expect.stringContaining("VaultConnection vaullt"),
+  });
+  expect(await of("vaultsecret/api")).toEqual({
+    connection: "failed: there is no ClusterVaultConnection corporat",
+  });
+  expect(await of("vaultsecret/web")).toEqual({});
+});
+
+test("a namespace that does not exist is an error", async () => {
+  await using cluster = await ObjectServer.start(base);
+  expect(await cluster.run("doctor", "-n", "blgo")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("there is no namespace blgo"),
+  });
+});

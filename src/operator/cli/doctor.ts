@@ -1,12 +1,24 @@
 import { systemClock } from "../../lib/clock.ts";
 import { systemRandom } from "../../lib/random.ts";
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
+import {
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultPushKind,
+  vaultSecretKind,
+} from "../api/kinds.ts";
 import type { Check } from "../doctor/check.ts";
 import { checkCluster } from "../doctor/check-cluster.ts";
 import { checkConnection } from "../doctor/check-connection.ts";
+import { checkReferred } from "../doctor/check-referred.ts";
 import { type NamedReferences, referencesOf } from "../doctor/references-of.ts";
 import { entriesOf } from "../sync/sync-key.ts";
-import { type Cluster, listAll, listClusterConnections, withCluster } from "./cluster.ts";
+import {
+  checkNamespace,
+  type Cluster,
+  listAll,
+  listClusterConnections,
+  withCluster,
+} from "./cluster.ts";
 import { listFannedOutInto } from "./list-fanned-out.ts";
 import { selectionOf } from "../api/fan-out.ts";
 import type { FormatFlags } from "../../command-line/options.ts";
@@ -90,8 +102,21 @@ async function* allChecks(
     };
     yield* checkConnection(connection, options, signal);
   }
-  if (connections.length === 0)
-    process.stderr.write(`no connection in use in namespace ${namespace}\n`);
+  if (names.length === 0) yield* checkMissing(cluster, resources, connections, signal);
+}
+
+/** Checks that the connections of all resources exist. @throws Error without such a namespace */
+async function* checkMissing(
+  cluster: Cluster,
+  resources: readonly KubeObject[],
+  connections: readonly KubeObject[],
+  signal: AbortSignal,
+): AsyncGenerator<Check> {
+  const pushes = await listAll(cluster, vaultPushKind, signal);
+  yield* checkReferred(cluster, [...resources, ...pushes], connections, signal);
+  if (connections.length > 0) return;
+  await checkNamespace(cluster, signal);
+  process.stderr.write(`no connection in use in namespace ${cluster.namespace}\n`);
 }
 
 const COLORS = { ok: "green", failed: "red", skipped: "yellow" } as const;

@@ -2,7 +2,7 @@ import { firstOf } from "../lib/first-of.ts";
 
 /** The result of one check. */
 export interface Check {
-  /** The checked part: `cluster`, `operator`, or a connection as `vaultconnection/name`. */
+  /** The checked part: `cluster`, `operator`, or an object such as `vaultconnection/name`. */
   readonly subject: string;
   readonly check: string;
   /** `skipped`: it could not be checked, because of an earlier failure or a missing permission. */

@@ -5,9 +5,9 @@ import {
   vaultPushKind,
   vaultSecretKind,
 } from "../../api/kinds.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
-import { ALL_NAMESPACES, type KubeObject, NAMESPACES } from "../../kube/resource.ts";
+import { ALL_NAMESPACES, type KubeObject } from "../../kube/resource.ts";
 import {
+  checkNamespace,
   type Cluster,
   listAll,
   listClusterConnections,
@@ -119,18 +119,6 @@ async function readStatus(
     clusterResources: all.clusterResources.filter((one) => shown.has(one)),
     resources: all.resources.filter((one) => shown.has(one)),
   };
-}
-
-/** @throws Error when the namespace does not exist, as far as the user may know that */
-async function checkNamespace({ api, namespace }: Cluster, signal: AbortSignal): Promise<void> {
-  if (namespace === ALL_NAMESPACES) return;
-  try {
-    await api.getMetadata(NAMESPACES, { name: namespace }, signal);
-  } catch (error) {
-    if (isKubeError(error, "NotFound"))
-      throw new Error(`there is no namespace ${namespace}`, { cause: error });
-    if (!isKubeError(error, "Forbidden")) throw error;
-  }
 }
 
 /** Returns what to print for a status. */
