@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { clusterSecret } from "../../../test/lab/kube/fanned-out-objects.ts";
+import { ObjectServer } from "../../../test/lab/kube/object-server.ts";
 import { changesAt, rollbackChanges } from "./rollback.ts";
 
 const item = (key: string, source: string, version?: number) => ({ key, source, version });
@@ -73,5 +75,29 @@ describe("changesAt", () => {
     [2_000, [], "no key follows the latest version"],
   ])("rejects the time %d of %j", (time, items, message) => {
     expect(() => at(time, items)).toThrow(message);
+  });
+});
+
+describe("rollback without a result", () => {
+  const ID = "clustervaultsecret/registry";
+
+  test("changes nothing of a suspended resource: it would be held when it resumes", async () => {
+    const suspended = clusterSecret("registry", { spec: { suspend: true } });
+    await using cluster = await ObjectServer.start([suspended]);
+    expect(await cluster.run("rollback", ID)).toMatchObject({
+      code: 1,
+      stderr: `vaultsync: ${ID} is suspended: set spec.suspend to false\n`,
+    });
+    expect(cluster.patches).toEqual([]);
+  });
+
+  test("says that the hold stays when no operator responds", async () => {
+    await using cluster = await ObjectServer.start([clusterSecret("registry")]);
+    const { code, stderr } = await cluster.run("rollback", ID, "--timeout", "1");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /was not synced within 1 s .*; the hold stays: vaultsync resume clustervaultsecret\/registry ends it$/mu,
+    );
+    expect(cluster.patches).toHaveLength(1);
   });
 });

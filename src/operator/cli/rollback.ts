@@ -16,7 +16,7 @@ import {
 } from "./status/resource-state.ts";
 import { isReady } from "./status/status-tables.ts";
 import { isFannedOut } from "./synced-kind.ts";
-import { printStates, syncOne } from "./sync.ts";
+import { NotSyncedError, printStates, suspendedText, syncOne } from "./sync.ts";
 import { entryVersions, type EntryVersion, versionAt } from "./updates/entry-versions.ts";
 import { entriesOf, isOf } from "./updates/history.ts";
 import type { KubeObject } from "../kube/resource.ts";
@@ -49,7 +49,7 @@ async function untilConverged(
       return;
     }
     if (waitedMs > timeout * 1_000)
-      throw new Error(
+      throw new NotSyncedError(
         `${idOf(name)} was not Converged within ${timeout} s: ${converged?.message ?? "it has no condition"}`,
       );
     await systemClock.sleep(POLL_MS, signal);
@@ -200,16 +200,24 @@ async function rollBack(
     if (flags.output !== "table") process.stdout.write(formatObject({ changes }, flags.output));
     return;
   }
+  // A hold would keep the versions as soon as the resource is not suspended any more.
+  if (resource.suspend) throw new Error(suspendedText(name));
   const hold = { [HOLD_ANNOTATION]: holdOf(resource, changes, flags.reason) };
-  const state = stateOf(await syncOne(cluster, name, flags.timeout, signal, hold));
-  if (flags.wait === true) await untilConverged(cluster, name, flags.timeout, signal);
+  const ending = `vaultsync resume ${idOf(name)} ends it`;
+  const stays = (error: unknown): never => {
+    const why = error instanceof NotSyncedError ? error.message : undefined;
+    throw why === undefined ? error : new Error(`${why}; the hold stays: ${ending}`);
+  };
+  const synced = await syncOne(cluster, name, flags.timeout, signal, hold).catch(stays);
+  const state = stateOf(synced);
+  if (flags.wait === true) await untilConverged(cluster, name, flags.timeout, signal).catch(stays);
   const missed = changes.filter(
     ({ key, to }) => state.items.find((item) => item.key === key)?.version !== to,
   );
   const problem =
     missed.length === 0
       ? ""
-      : `${missed.map(({ key }) => key).join(", ")}: not in the version to go back to. The hold stays: vaultsync resume ${idOf(name)} ends it.\n`;
+      : `${missed.map(({ key }) => key).join(", ")}: not in the version to go back to. The hold stays: ${ending}.\n`;
   showState(state, flags.output, { changes }, problem);
   process.stderr.write(
     `${idOf(name)} is held: it follows the vault again after vaultsync resume ${idOf(name)}\n`,

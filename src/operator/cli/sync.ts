@@ -22,10 +22,16 @@ const POLL_MS = 250;
 const echoOf = ({ status }: KubeObject): unknown =>
   isObject(status) ? status["lastForceSync"] : undefined;
 
+/** A request that is stored in the cluster, and that no operator has acted on yet. */
+export class NotSyncedError extends Error {}
+
+export const suspendedText = (resource: ResourceName): string =>
+  `${idOf(resource)} is suspended: set spec.suspend to false`;
+
 /**
  * Requests a sync, with changes of other annotations, and waits until the operator reports it: of a
  * cluster-scoped resource, for all its namespaces. Returns the resource afterwards.
- * @throws Error with the reason if not
+ * @throws NotSyncedError with the reason if not; Error if there is no such resource; KubeError
  */
 export async function syncOne(
   { api, namespace }: Cluster,
@@ -44,11 +50,11 @@ export async function syncOne(
     let object = await annotate(api, kind, ref, next, signal);
     while (echoOf(object) !== request) {
       if (isObject(object.spec) && object.spec["suspend"] === true)
-        throw new Error(`${id} is suspended: set spec.suspend to false`);
+        throw new NotSyncedError(suspendedText(resource));
       if (systemClock.monotonic() > expired) {
         const { reason, message } = stateOf(object);
         const where = kind.namespaced ? namespace : "all namespaces";
-        throw new Error(
+        throw new NotSyncedError(
           `${id} was not synced within ${timeout} s (${reason}: ${message}): does an operator run for ${where}?`,
         );
       }
