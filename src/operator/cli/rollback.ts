@@ -17,6 +17,7 @@ import {
 import { isReady } from "./status/status-tables.ts";
 import { isFannedOut } from "./synced-kind.ts";
 import { NotSyncedError, printStates, suspendedText, syncOne } from "./sync.ts";
+import { namedBy } from "./updates/connected-entries.ts";
 import { entryVersions, type EntryVersion, versionAt } from "./updates/entry-versions.ts";
 import { entriesOf, isOf } from "./updates/history.ts";
 import type { KubeObject } from "../kube/resource.ts";
@@ -142,16 +143,22 @@ export function changesAt(
 }
 
 /** Returns the keys whose versions change, as the flags say. Asks the vault for a time. */
-async function changesFor(object: KubeObject, flags: RollbackFlags): Promise<Change[]> {
+async function changesFor(
+  cluster: Cluster,
+  object: KubeObject,
+  flags: RollbackFlags,
+  signal: AbortSignal,
+): Promise<Change[]> {
   const items = followingItems(object, parsedResource(object));
   const { at, key } = flags;
   if (at === undefined) return rollbackChanges(items, flags);
   const { VaultClient } = await import("../../protocol/client/vault-client.ts");
   const client = await VaultClient.open(flags.account);
+  const named = await namedBy(client, cluster, object, signal);
   const status = statusOf(object);
   const versions = new Map<string, readonly EntryVersion[]>();
   for (const entry of entriesOf(status)) {
-    const listed = await entryVersions(client, entry);
+    const listed = await entryVersions(client, named(entry));
     for (const item of status.items ?? []) if (isOf(entry, item)) versions.set(keyOf(item), listed);
   }
   return changesAt(items, { key, at }, (item) => versions.get(item.key) ?? []);
@@ -194,7 +201,7 @@ async function rollBack(
 ): Promise<void> {
   const object = await readResource(cluster, name, signal);
   const resource = parsedResource(object);
-  const changes = await changesFor(object, flags);
+  const changes = await changesFor(cluster, object, flags, signal);
   if (flags.output === "table") printChanges(changes);
   if (flags.dryRun === true) {
     if (flags.output !== "table") process.stdout.write(formatObject({ changes }, flags.output));

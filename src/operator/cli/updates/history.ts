@@ -3,10 +3,12 @@ import { formatTable, formatObject } from "../../../command-line/format.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { type ItemStatus, keyOf, type SyncStatus } from "../../sync/stored-status.ts";
 import { formatTimestamp } from "../../sync/timestamp.ts";
-import { withClusterUntilStopped } from "../cluster.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { type Cluster, withClusterUntilStopped } from "../cluster.ts";
 import type { ClusterFlags } from "../options.ts";
 import { readResource, statusOf } from "../read-resource.ts";
 import type { ResourceName } from "../resource-name.ts";
+import { namedBy } from "./connected-entries.ts";
 import { type Entry, entryVersions, type EntryVersion } from "./entry-versions.ts";
 
 /** Flags of `vaultsync history`. */
@@ -104,15 +106,27 @@ function note(error: unknown): undefined {
   process.stderr.write(`only the versions that the cluster shows: ${why}\n`);
 }
 
-/** Returns the versions that the vault lists; `undefined`, with a note, if the login cannot ask. */
+/**
+ * Returns a function for the versions of an entry that the vault lists: `undefined`, with a note, if
+ * the login cannot ask.
+ */
 async function listedVersions(
-  entries: readonly Entry[],
+  cluster: Cluster,
+  object: KubeObject,
   account: string,
-): Promise<readonly (readonly EntryVersion[] | undefined)[]> {
+  signal: AbortSignal,
+): Promise<(entry: Entry) => Promise<readonly EntryVersion[] | undefined>> {
   const { VaultClient } = await import("../../../protocol/client/vault-client.ts");
   const client = await VaultClient.open(account).catch(note);
-  if (client === undefined) return entries.map(() => undefined);
-  return Promise.all(entries.map((entry) => entryVersions(client, entry).catch(note)));
+  const named = client && (await namedBy(client, cluster, object, signal).catch(note));
+  return async (entry) => {
+    if (client === undefined || named === undefined) return undefined;
+    try {
+      return await entryVersions(client, named(entry));
+    } catch (error) {
+      return note(error);
+    }
+  };
 }
 
 /**
@@ -121,10 +135,13 @@ async function listedVersions(
  */
 export const history = (name: ResourceName, flags: HistoryFlags): Promise<void> =>
   withClusterUntilStopped(flags, async (cluster, signal) => {
-    const status = statusOf(await readResource(cluster, name, signal));
-    const entries = entriesOf(status);
-    const listed = await listedVersions(entries, flags.account);
-    const rows = entries.flatMap((entry, at) => versionRows(entry, status, listed[at]));
+    const object = await readResource(cluster, name, signal);
+    const status = statusOf(object);
+    const versionsOf = await listedVersions(cluster, object, flags.account, signal);
+    const listed = entriesOf(status).map(async (entry) =>
+      versionRows(entry, status, await versionsOf(entry)),
+    );
+    const rows = (await Promise.all(listed)).flat();
     if (flags.output === "table") return print(rows, status);
     const { syncedAt, restarts = [] } = status;
     process.stdout.write(formatObject({ versions: rows, syncedAt, restarts }, flags.output));

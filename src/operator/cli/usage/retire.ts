@@ -7,6 +7,8 @@ import { ALL_NAMESPACES, CONFIG_MAPS, SECRETS } from "../../kube/resource.ts";
 import { withClusterUntilStopped, type Cluster } from "../cluster.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
 import { matchesName } from "../../sync/find-items.ts";
+import type { VaultClient } from "../../../protocol/client/vault-client.ts";
+import { mayReadOwn } from "../updates/connected-entries.ts";
 import { entriesOf, fansOut } from "../../sync/sync-key.ts";
 import { hiddenVersions } from "../shown-namespaces.ts";
 import { type Usage, type UsingResource, usersOf, type Workload } from "./read-usage.ts";
@@ -223,6 +225,25 @@ function print(proofs: readonly Proof[], output: FormatFlags["output"]): void {
 }
 
 /**
+ * Checks that a proof is about the secret that would be deleted: the account of the login may have
+ * another one of the name. @throws Error if it is about none of the login
+ */
+async function checkLogin(
+  client: VaultClient,
+  cluster: Pick<Cluster, "api">,
+  proofs: readonly Proof[],
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (proofs.length === 0) return;
+  for (const { resource } of proofs)
+    if (await mayReadOwn(client, cluster, { object: resource.object, name }, signal)) return;
+  throw new Error(
+    `no resource refers to ${name} of ${client.email} at ${client.url}: log in as the owner of the secret that they refer to; nothing was deleted`,
+  );
+}
+
+/**
  * Deletes a version of a secret in the vault, once no resource of the cluster has it and no pod runs
  * it.
  */
@@ -253,6 +274,7 @@ export const retire = (name: string, flags: RetireFlags, command: Command): Prom
     const { VaultClient } = await import("../../../protocol/client/vault-client.ts");
     const { versionDelete } = await import("../../../protocol/operations/secrets.ts");
     const client = await VaultClient.open(flags.account);
+    await checkLogin(client, { api }, proofs, name, signal);
     await client.call(versionDelete, { key_name: name, key_version: version });
     process.stderr.write(`deleted ${what}\n`);
   });
