@@ -48,7 +48,7 @@ function merged(value: unknown, patch: unknown): unknown {
 
 /**
  * An API server on a loopback address that has some objects, and the commands of a user of it. It
- * reads and patches: without validation, watches and versions.
+ * reads, creates and patches: without validation, watches and versions.
  */
 export class ObjectServer implements AsyncDisposable {
   readonly objects: KubeObject[];
@@ -130,6 +130,11 @@ export class ObjectServer implements AsyncDisposable {
     if (denied.includes(plural)) return json(response, 403, failureStatus(403, "Forbidden"));
     if (absent.includes(plural))
       return void response.writeHead(404, { "audit-id": "1" }).end("404 page not found");
+    if (request.method === "POST") {
+      const created: KubeObject = JSON.parse(request.body);
+      this.objects.push(created);
+      return json(response, 201, created);
+    }
     if (name === undefined)
       return json(response, 200, {
         metadata: { resourceVersion: "1" },

@@ -86,7 +86,7 @@ const POLL_MS = 1_000;
  * Reports whether a Lease is one of an operator: its labels say it, and in releases without them
  * its name. A node has a Lease of its name.
  */
-const isOfOperator = ({ name, labels = {} }: ObjectMeta): boolean =>
+export const isOfOperator = ({ name, labels = {} }: ObjectMeta): boolean =>
   Object.hasOwn(labels, LEASE_LABEL) || /^vaultsync(-\d+-of-\d+)?$/u.test(name);
 
 /** Returns the Leases of operators that have a holder, by namespace and name. @throws KubeError */

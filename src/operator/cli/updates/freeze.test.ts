@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ObjectServer } from "../../../../test/lab/kube/object-server.ts";
 import { freezeData } from "./freeze.ts";
 
 const NOW = Date.UTC(2026, 11, 20);
@@ -23,4 +24,20 @@ describe("freezeData", () => {
   ])("rejects %j", (flags, message) => {
     expect(() => freezeData(flags, NOW)).toThrow(message);
   });
+});
+
+const lease = (name: string) => ({
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  metadata: { namespace: "vaultsync-system", name },
+});
+
+test.each([
+  ["no operator", [lease("node-1")], [], /^no operator has a Lease in namespace vaultsync-system/u],
+  ["an operator", [lease("vaultsync")], [], /^$/u],
+  ["Leases that the user may not list", [], ["leases"], /^$/u],
+])("freeze in a namespace with %s warns accordingly", async (_, objects, denied, note) => {
+  await using cluster = await ObjectServer.start(objects, { denied });
+  const { code, stderr } = await cluster.run("freeze", "--until", "2126-01-01T00:00:00Z");
+  expect([code, stderr]).toEqual([0, expect.stringMatching(note)]);
 });

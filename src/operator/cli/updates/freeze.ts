@@ -2,11 +2,12 @@ import type { FormatFlags } from "../../../command-line/options.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { FREEZE_CONFIG_MAP } from "../../api/names.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
-import { CONFIG_MAPS } from "../../kube/resource.ts";
+import { CONFIG_MAPS, LEASES } from "../../kube/resource.ts";
 import { defined } from "../../lib/defined.ts";
 import { parseFreeze } from "../../sync/freeze.ts";
 import { type Cluster, withClusterUntilStopped } from "../cluster.ts";
 import type { ClusterFlags } from "../options.ts";
+import { isOfOperator } from "../release/release.ts";
 import { parseSelector } from "./namespace-selector.ts";
 import { formatObject } from "../../../command-line/format.ts";
 
@@ -62,6 +63,25 @@ async function writeFreeze(
   }
 }
 
+/**
+ * Returns why a freeze in a namespace may keep nothing: no operator reads it there. `undefined` if
+ * one does, or the user may not know. @throws KubeError
+ */
+async function operatorNote(
+  { api }: Cluster,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    for await (const { items } of api.list(LEASES, { namespace, paged: true }, signal))
+      if (items.some(({ metadata }) => isOfOperator(metadata))) return undefined;
+  } catch (error) {
+    if (isKubeError(error, "Forbidden")) return undefined;
+    throw error;
+  }
+  return `no operator has a Lease in namespace ${namespace}: unless one runs there with --no-leader-elect, nothing is frozen; --operator-namespace names another namespace`;
+}
+
 /** Prints an object, or the text in place of its table. */
 function print({ output }: FormatFlags, object: object, text: string): void {
   process.stdout.write(output === "table" ? `${text}\n` : formatObject(object, output));
@@ -82,6 +102,8 @@ async function begin(cluster: Cluster, flags: FreezeFlags, signal: AbortSignal):
     shown,
     `${where} follows newer versions until ${flags.until}, or vaultsync unfreeze`,
   );
+  const note = await operatorNote(cluster, operatorNamespace, signal);
+  if (note !== undefined) process.stderr.write(`${note}\n`);
 }
 
 const parsed = (selector: string): object => ({ namespaceSelector: JSON.parse(selector) });
@@ -93,7 +115,8 @@ async function end({ api }: Cluster, flags: UnfreezeFlags, signal: AbortSignal):
     print(flags, { frozen: false }, "targets follow newer versions again");
   } catch (error) {
     if (!isKubeError(error, "NotFound")) throw error;
-    print(flags, { frozen: false }, "nothing is frozen");
+    const where = `ConfigMap ${FREEZE_CONFIG_MAP} in namespace ${flags.operatorNamespace}`;
+    print(flags, { frozen: false }, `nothing is frozen: there is no ${where}`);
   }
 }
 
