@@ -209,3 +209,22 @@ test("an ExternalSecret that a ClusterExternalSecret created is not converted al
       "ExternalSecret registry is not converted: ClusterExternalSecret registry creates it: convert that one\n",
   });
 });
+
+test("a name that no object has is in no command for a shell", async () => {
+  const { code, problems, handOver } = await convert(spec(), { name: "registry; id" });
+  expect([code, problems, handOver]).toEqual([
+    3,
+    ["metadata.name: must consist of lower-case letters, digits, '-' and '.'"],
+    [],
+  ]);
+  const secret = {
+    apiVersion: "external-secrets.io/v1",
+    kind: "ExternalSecret",
+    metadata: { name: "db", namespace: "$(id)" },
+    spec: externalSecretSpec,
+  };
+  const path = directory.join("one.json");
+  await writeFile(path, JSON.stringify(secret));
+  const { stderr } = await runInProcess(["import", "external-secrets", "-f", path]);
+  expect(stderr).not.toContain("kubectl");
+});

@@ -2,6 +2,7 @@ import { Document } from "yaml";
 import { clusterVaultSecretKind, vaultSecretKind } from "../../api/kinds.ts";
 import { ADOPT_ANNOTATION } from "../../api/names.ts";
 import { type Manifest, type Problem, problemAt, sortProblems } from "../manifests/manifest.ts";
+import { nameProblems } from "../plan/check-fields.ts";
 import { readManifests } from "../manifests/read-manifests.ts";
 import { HAS_PROBLEMS } from "../options.ts";
 import { isObject } from "../../../lib/is-object.ts";
@@ -153,10 +154,12 @@ function convert(manifests: readonly Manifest[]): Conversion {
       const message = `ExternalSecret ${manifest.name} is not converted: ${CLUSTER_KIND} ${creator} creates it: convert that one`;
       problems.push(problemAt(manifest, ["kind"], message));
     } else if (manifest.kind === "ExternalSecret") {
+      lost.push(...nameProblems(manifest, vaultSecretKind));
       const converted = convertExternalSecret(manifest, report);
       if (lost.length === 0) handOvers.push({ manifest, ...converted });
       add(converted);
     } else if (manifest.kind === CLUSTER_KIND) {
+      lost.push(...nameProblems(manifest, clusterVaultSecretKind));
       const converted = convertClusterExternalSecret(manifest, report);
       if (lost.length === 0) clusterHandOvers.push({ manifest, ...converted });
       add(converted);

@@ -11,7 +11,8 @@ const NAMESPACE = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/u;
 const MAX_NAME = 253;
 const MAX_NAMESPACE = 63;
 
-function nameProblems(manifest: Manifest, { namespaced }: Kind): Problem[] {
+/** Returns why the API server rejects the name or the namespace of an object. */
+export function nameProblems(manifest: Manifest, { namespaced }: Kind): Problem[] {
   const { name, namespace } = manifest;
   const problem = (field: string, message: string): Problem =>
     fieldProblem(manifest, ["metadata", field], message);
