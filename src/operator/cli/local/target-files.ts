@@ -1,15 +1,31 @@
 import { randomUUID } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { codeOf } from "../../../lib/error-code.ts";
 import { type Problem, problemAt } from "../manifests/manifest.ts";
 import type { LocalTarget } from "./local-targets.ts";
 
 /** Prefix of the files that are about to replace a file. */
 const temporaryPrefix = (path: string): string => `.${basename(path)}.vaultsync-`;
 
-/** Replaces a file in one step. Only its user can read it. */
+/** Reports whether a path is of something else than a file, such as `/dev/null`. */
+async function isDevice(path: string): Promise<boolean> {
+  try {
+    return !(await stat(path)).isFile();
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/**
+ * Replaces a file in one step. Only its user can read it. @throws Error for a path that is of no
+ * regular file: root could replace a device
+ */
 export async function writePrivateFile(path: string, bytes: Uint8Array): Promise<void> {
+  if (await isDevice(path))
+    throw new Error(`${path} is not a regular file: name one, or - to print`);
   const temporary = join(dirname(path), `${temporaryPrefix(path)}${randomUUID()}`);
   try {
     await writeFile(temporary, bytes, { mode: 0o600, flag: "wx" });
