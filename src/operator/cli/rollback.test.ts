@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { clusterSecret } from "../../../test/lab/kube/fanned-out-objects.ts";
+import { clusterSecret, items as shownItems } from "../../../test/lab/kube/fanned-out-objects.ts";
 import { ObjectServer } from "../../../test/lab/kube/object-server.ts";
-import { changesAt, rollbackChanges } from "./rollback.ts";
+import type { KubeObject } from "../kube/resource.ts";
+import { changesAt, hiddenKeys, rollbackChanges } from "./rollback.ts";
 
 const item = (key: string, source: string, version?: number) => ({ key, source, version });
 const user = item("user", "db/user", 2);
@@ -78,6 +79,41 @@ describe("changesAt", () => {
   });
 });
 
+const wanted = (id: string, source: string, version: "latest" | number = "latest") => {
+  return { id, source, version, owner: undefined };
+};
+
+describe("hiddenKeys", () => {
+  const items = [
+    wanted("password", "db/password"),
+    wanted("copy", "db/password"),
+    wanted("pinned", "db/password", 5),
+    wanted("user", "db/user"),
+  ];
+  const changes = [{ key: "password", source: "db/password", from: 5, to: 4 }];
+  const hidden = (itemsOmitted: number, flags: { at?: number; key?: string } = {}) =>
+    hiddenKeys({ items }, { items: [password], itemsOmitted }, changes, flags);
+
+  test("are of the entry that goes back, or all for a time", () => {
+    expect(hidden(3)).toEqual(["copy"]);
+    expect(hidden(3, { at: 1_000 })).toEqual(["copy", "user"]);
+    expect(hidden(3, { at: 1_000, key: "password" })).toEqual([]);
+  });
+
+  test("are none if the status shows all items", () => {
+    expect(hidden(0)).toEqual([]);
+  });
+});
+
+/** Reports a sync as the operator does, in version 1. */
+const operator = (object: KubeObject): KubeObject => {
+  const lastForceSync = object.metadata.annotations?.["vaultsync.dev/force-sync"];
+  return {
+    ...object,
+    status: { ...(object["status"] as object), items: shownItems(1, 2), lastForceSync },
+  };
+};
+
 describe("rollback without a result", () => {
   const ID = "clustervaultsecret/registry";
 
@@ -89,6 +125,19 @@ describe("rollback without a result", () => {
       stderr: `vaultsync: ${ID} is suspended: set spec.suspend to false\n`,
     });
     expect(cluster.patches).toEqual([]);
+  });
+
+  test("is no success while a key of the entry is in no version that the status shows", async () => {
+    const data = ["password", "copy"].map((secretKey) => {
+      return { secretKey, remoteRef: { key: "login" } };
+    });
+    const long = clusterSecret("registry", { spec: { data }, status: { itemsOmitted: 1 } });
+    await using cluster = await ObjectServer.start([long], { operator });
+    const { code, stdout } = await cluster.run("rollback", ID);
+    expect([code, stdout]).toEqual([
+      3,
+      expect.stringContaining("copy: not in the status, and held in the version of the target"),
+    ]);
   });
 
   test("says that the hold stays when no operator responds", async () => {

@@ -12,6 +12,7 @@ import {
   type FanOutState,
   type ItemState,
   type ResourceState,
+  resourceState,
   stateOf,
 } from "./status/resource-state.ts";
 import { isReady } from "./status/status-tables.ts";
@@ -21,6 +22,7 @@ import { namedBy } from "./updates/connected-entries.ts";
 import { entryVersions, type EntryVersion, versionAt } from "./updates/entry-versions.ts";
 import { entriesOf, isOf } from "./updates/history.ts";
 import type { KubeObject } from "../kube/resource.ts";
+import { firstOf } from "../lib/first-of.ts";
 import { findCondition } from "../api/conditions.ts";
 
 /** Time between two reads of a resource whose pods are replaced, in milliseconds. */
@@ -142,6 +144,26 @@ export function changesAt(
   return changes;
 }
 
+/**
+ * Returns the keys of a spec that have to go back too, and do not, because a long status does not
+ * show their versions: keys of the same entry or, for a time, all keys.
+ */
+export function hiddenKeys(
+  { items }: Pick<SyncResource, "items">,
+  { items: shown, itemsOmitted }: Pick<ResourceState, "items" | "itemsOmitted">,
+  changes: readonly Change[],
+  { at, key }: Pick<RollbackFlags, "at" | "key">,
+): string[] {
+  if (itemsOmitted === 0) return [];
+  const known = new Set(shown.map((item) => item.key));
+  const sources = new Set(changes.map(({ source }) => source));
+  const isMeant = (source: string): boolean =>
+    at === undefined ? sources.has(source) : key === undefined;
+  return items
+    .filter(({ id, source, version }) => version === "latest" && isMeant(source) && !known.has(id))
+    .map(({ id }) => id);
+}
+
 /** Returns the keys whose versions change, as the flags say. Asks the vault for a time. */
 async function changesFor(
   cluster: Cluster,
@@ -221,10 +243,17 @@ async function rollBack(
   const missed = changes.filter(
     ({ key, to }) => state.items.find((item) => item.key === key)?.version !== to,
   );
+  const hidden = hiddenKeys(resource, resourceState(object), changes, flags);
+  const problems = [
+    ...(missed.length === 0
+      ? []
+      : [`${missed.map(({ key }) => key).join(", ")}: not in the version to go back to`]),
+    ...(hidden.length === 0
+      ? []
+      : [`${firstOf(hidden)}: not in the status, and held in the version of the target`]),
+  ];
   const problem =
-    missed.length === 0
-      ? ""
-      : `${missed.map(({ key }) => key).join(", ")}: not in the version to go back to. The hold stays: ${ending}.\n`;
+    problems.length === 0 ? "" : `${problems.join("\n")}. The hold stays: ${ending}.\n`;
   showState(state, flags.output, { changes }, problem);
   process.stderr.write(
     `${idOf(name)} is held: it follows the vault again after vaultsync resume ${idOf(name)}\n`,
