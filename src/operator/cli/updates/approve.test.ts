@@ -35,6 +35,7 @@ test("awaitingOf returns the versions that wait, without pinned and current ones
   expect(awaitingOf(name, object("abc"))).toEqual({
     name,
     digest: "abc",
+    keysOmitted: 0,
     updates: [
       { key: "password", source: "db", from: 2, to: 3 },
       { key: "more", source: "more", from: undefined, to: 1 },
@@ -94,4 +95,14 @@ test("approve names each resource that cannot be approved, and approves the rest
   expect(cluster.get("ClusterVaultSecret", "second").metadata.annotations).toMatchObject({
     "vaultsync.dev/approve": "abc",
   });
+});
+
+test("approve says that it approves more versions than a long status shows", async () => {
+  const { status, ...rest } = waiting("registry");
+  const long = { ...rest, status: { ...(status as object), itemsOmitted: 7 } };
+  await using cluster = await ObjectServer.start([long]);
+  const { stderr } = await cluster.run("approve", "clustervaultsecret/registry", "--dry-run");
+  expect(stderr).toBe(
+    "clustervaultsecret/registry has 7 more keys that its status does not show: newer versions of them are approved too\n",
+  );
 });

@@ -33,17 +33,19 @@ interface Awaiting {
   readonly name: ResourceName;
   readonly digest: string;
   readonly updates: readonly Update[];
+  /** Number of keys that the status does not show: newer versions of them are approved too. */
+  readonly keysOmitted: number;
 }
 
 /** Returns what a resource waits for; `undefined` if it waits for no approval. */
 export function awaitingOf(name: ResourceName, object: KubeObject): Awaiting | undefined {
-  const digest = statusOf(object).approvalDigest;
+  const { approvalDigest: digest, itemsOmitted: keysOmitted = 0 } = statusOf(object);
   if (digest === undefined) return undefined;
   const items = followingItems(object, parsedResource(object));
   const updates = items.flatMap(({ key, source, version: from, latest: to }) =>
     to !== undefined && to > (from ?? 0) ? [{ key, source, from, to }] : [],
   );
-  return { name, digest, updates };
+  return { name, digest, updates, keysOmitted };
 }
 
 async function find(
@@ -75,6 +77,10 @@ async function find(
 }
 
 function print(awaiting: readonly Awaiting[], { output }: FormatFlags): void {
+  for (const { name, keysOmitted } of awaiting.filter((one) => one.keysOmitted > 0))
+    process.stderr.write(
+      `${idOf(name)} has ${keysOmitted} more keys that its status does not show: newer versions of them are approved too\n`,
+    );
   if (output !== "table") {
     const approved = awaiting.map(({ name, ...one }) => ({ resource: idOf(name), ...one }));
     process.stdout.write(formatObject({ approved }, output));
