@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { systemClock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/is-object.ts";
 import { FORCE_SYNC_ANNOTATION } from "../api/names.ts";
-import { isKubeError } from "../kube/kube-error.ts";
+import { isKubeError, KubeError } from "../kube/kube-error.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { annotate, type AnnotationChanges } from "./annotate.ts";
 import { type Cluster, withClusterUntilStopped } from "./cluster.ts";
@@ -91,8 +91,22 @@ async function syncAll(
   { timeout }: SyncFlags,
   signal: AbortSignal,
 ) {
-  const synced = await Promise.all(names.map((name) => syncOne(cluster, name, timeout, signal)));
-  printStates(synced.map(stateOf));
+  const results = await Promise.allSettled(
+    names.map((name) => syncOne(cluster, name, timeout, signal)),
+  );
+  signal.throwIfAborted();
+  const synced = results.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const failures: unknown[] = results.flatMap((one) =>
+    one.status === "rejected" ? [one.reason] : [],
+  );
+  if (synced.length > 0) printStates(synced.map(stateOf));
+  const ofRequest = failures.find((error) => error instanceof KubeError);
+  // It gets a remedy.
+  if (ofRequest !== undefined) throw ofRequest;
+  if (failures.length > 0)
+    throw new Error(
+      failures.map((error) => (error instanceof Error ? error.message : "failed")).join("\n"),
+    );
 }
 
 /** Syncs resources, and prints their state. Changes one annotation of each resource. */
