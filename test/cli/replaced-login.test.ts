@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { AccountFile } from "../../src/protocol/client/account-file.ts";
 import { logIn, VaultClient } from "../../src/protocol/client/vault-client.ts";
@@ -13,7 +13,10 @@ const [ann, bob] = ["ann@example.com", "bob@example.com"] as const;
 const one = await useVault({});
 const other = await useVault({});
 const directory = new TestDirectory();
-const file = new AccountFile(directory.join("account.json"));
+let file: AccountFile;
+beforeEach(() => {
+  file = new AccountFile(directory.join("account.json"));
+});
 
 /** Replaces the stored login. */
 async function storeLogin({ url, passwords }: TestVault, email: string): Promise<void> {

@@ -18,7 +18,9 @@ export class TestDirectory {
     return this.#path;
   }
 
+  /** @throws Error outside of a test: a path would be relative to the checkout */
   join(...names: readonly string[]): string {
+    if (this.#path === "") throw new Error("a test directory exists in a test only");
     return join(this.#path, ...names);
   }
 }
