@@ -23,7 +23,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "no wake-up after a change in the vault": 13,
   "no wake-up after a change of the connection": 4,
   "a deadline of another connection": 6,
-  "a merge without the version that was read": 8,
+  "a merge without the version that was read": 56,
   "a changed policy without a release": 50,
   "a held list for a forced sync": 5,
   "a watch of all namespaces with --namespaces": 1,
