@@ -125,7 +125,7 @@ async function badVersion(stage: Stage, terminal: Terminal, value: Redacted<stri
     const since = view.mark();
     step.acted("vaultsync secret set started: a value of 12 characters, and validate requires 16");
     await storeAndWait(step, terminal, value, since);
-    await terminal.ofResource(step, "approve");
+    await terminal.ofResource(step, "approve", [], 3);
     const rejected = hasReason("VaultSecret", NAME, "InvalidContent");
     await step.until("the reason InvalidContent", rejected, since);
     await terminal.ofResource(step, "status", [], 3);
