@@ -213,6 +213,12 @@ function planCommand(): Command {
     });
 }
 
+/** Returns an option that repeats a flag of the operator. */
+const modeOption = (name: string): Option =>
+  new Option(`--${name} <mode>`, `the --${name} of the operator`)
+    .choices(["on", "off"])
+    .default("on");
+
 function doctorCommand(): Command {
   return addFormatOption(addOperatorOption(addClusterOptions(new Command("doctor"))))
     .description(
@@ -232,6 +238,8 @@ function doctorCommand(): Command {
       parseWholeNumber,
       16 * 1024 * 1024,
     )
+    .addOption(modeOption("target-watch"))
+    .addOption(modeOption("auto-restart"))
     .action(async (names: string[], flags: DoctorFlags) =>
       (await import("./doctor.ts")).doctor(names, flags),
     );

@@ -147,3 +147,14 @@ test("a namespace that does not exist is an error", async () => {
     stderr: expect.stringContaining("there is no namespace blgo"),
   });
 });
+
+test("an operator without the watch of Secrets, or restarts, needs fewer permissions", async () => {
+  await using cluster = await ObjectServer.start(base);
+  const needed = async (...args: string[]): Promise<number> => {
+    const { stdout } = await cluster.run("doctor", "-n", "blog", ...args);
+    return Number(/has the (\d+) permissions/u.exec(stdout)?.[1]);
+  };
+  const all = await needed();
+  expect(await needed("--target-watch", "off")).toBe(all - 2);
+  expect(await needed("--auto-restart", "off")).toBe(all - 17);
+});

@@ -9,6 +9,7 @@ import {
 import type { Check } from "../doctor/check.ts";
 import { checkCluster } from "../doctor/check-cluster.ts";
 import { checkConnection } from "../doctor/check-connection.ts";
+import type { OperatorModes } from "../doctor/permissions.ts";
 import { checkReferred } from "../doctor/check-referred.ts";
 import { type NamedReferences, referencesOf } from "../doctor/references-of.ts";
 import { entriesOf } from "../sync/sync-key.ts";
@@ -38,6 +39,8 @@ export interface DoctorFlags extends ClusterFlags, FormatFlags {
   readonly vaultHosts?: string[];
   readonly tokenAudiences?: string[];
   readonly maxListBytes: number;
+  readonly targetWatch: OperatorModes["targetWatch"];
+  readonly autoRestart: OperatorModes["autoRestart"];
 }
 
 /**
@@ -61,10 +64,11 @@ async function* allChecks(
   signal: AbortSignal,
 ): AsyncGenerator<Check> {
   const { operatorNamespace, serviceAccount, allowHttp = false, vaultHosts } = flags;
-  const { maxListBytes, tokenAudiences = [] } = flags;
+  const { maxListBytes, tokenAudiences = [], targetWatch, autoRestart } = flags;
+  const modes = { targetWatch, autoRestart };
   const [clock, random] = [systemClock, systemRandom];
   for await (const check of checkCluster(
-    { api, namespace, operatorNamespace, serviceAccount, clock },
+    { api, namespace, operatorNamespace, serviceAccount, modes, clock },
     signal,
   )) {
     yield check;

@@ -13,7 +13,7 @@ import { isKubeError } from "../kube/kube-error.ts";
 import { ALL_NAMESPACES, type KubeObject, LEASES } from "../kube/resource.ts";
 import { type Check, checksOf, someOf } from "./check.ts";
 import { checkCrdFields } from "./check-crd-fields.ts";
-import { clusterAccess, requiredAccess } from "./permissions.ts";
+import { clusterAccess, type OperatorModes, requiredAccess } from "./permissions.ts";
 
 /** An operator, and the namespace that it is to work in. */
 export interface OperatorPlace {
@@ -22,6 +22,7 @@ export interface OperatorPlace {
   readonly namespace: string;
   readonly operatorNamespace: string;
   readonly serviceAccount: string;
+  readonly modes: OperatorModes;
   readonly clock: Clock;
 }
 
@@ -121,7 +122,7 @@ const describe = ({ verb, resource, subresource, namespace }: AccessAttributes):
   `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`} in ${namespace || "the cluster"}`;
 
 async function checkPermissions(place: OperatorPlace, signal: AbortSignal): Promise<Check> {
-  const { api, namespace, operatorNamespace, serviceAccount } = place;
+  const { api, namespace, operatorNamespace, serviceAccount, modes } = place;
   const user = `system:serviceaccount:${operatorNamespace}:${serviceAccount}`;
   const groups = [
     "system:serviceaccounts",
@@ -132,7 +133,7 @@ async function checkPermissions(place: OperatorPlace, signal: AbortSignal): Prom
   let allowed: boolean[];
   try {
     const isForCluster = await api.isAllowed({ user, groups }, clusterAccess, signal);
-    required = requiredAccess(namespace, operatorNamespace, isForCluster);
+    required = requiredAccess(namespace, operatorNamespace, isForCluster, modes);
     allowed = await Promise.all(
       required.map((attributes) => api.isAllowed({ user, groups }, attributes, signal)),
     );
@@ -146,6 +147,6 @@ async function checkPermissions(place: OperatorPlace, signal: AbortSignal): Prom
   return failed(
     "permissions",
     `${user} may not: ${someOf(denied)}`,
-    "apply deploy/chart/files/base/rbac.yaml; --service-account and --operator-namespace name another ServiceAccount",
+    "apply deploy/chart/files/base/rbac.yaml, or give --target-watch and --auto-restart as the operator has them; --service-account and --operator-namespace name another ServiceAccount",
   );
 }

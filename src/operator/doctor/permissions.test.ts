@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import { requiredAccess } from "./permissions.ts";
+import { type OperatorModes, requiredAccess } from "./permissions.ts";
 
 const role = z.object({
   kind: z.enum(["ClusterRole", "Role"]),
@@ -14,6 +14,8 @@ const role = z.object({
     }),
   ),
 });
+
+const ALL: OperatorModes = { targetWatch: "on", autoRestart: "on" };
 
 test("the permissions that the doctor checks are those of deploy/base", () => {
   const documents = parseAllDocuments(
@@ -28,7 +30,7 @@ test("the permissions that the doctor checks are those of deploy/base", () => {
       ),
     ),
   );
-  const checked = requiredAccess("shop", "vaultsync-system", true).map(
+  const checked = requiredAccess("shop", "vaultsync-system", true, ALL).map(
     ({ namespace, verb, group, resource, subresource }) => {
       const kind = namespace === "vaultsync-system" ? "Role" : "ClusterRole";
       return [
@@ -43,8 +45,26 @@ test("the permissions that the doctor checks are those of deploy/base", () => {
 });
 
 test("an operator with Roles only needs no permission for the cluster", () => {
-  const namespaces = requiredAccess("shop", "vaultsync-system", false).map(
+  const namespaces = requiredAccess("shop", "vaultsync-system", false, ALL).map(
     ({ namespace }) => namespace,
   );
   expect(new Set(namespaces)).toEqual(new Set(["shop", "vaultsync-system"]));
+});
+
+const requiredBy = (modes: OperatorModes): string[] =>
+  requiredAccess("shop", "vaultsync-system", true, modes).map(
+    ({ verb, resource }) => `${verb} ${resource}`,
+  );
+
+test.each([
+  [{ targetWatch: "off" }, ["list secrets", "watch secrets"]],
+  [
+    { autoRestart: "off" },
+    ["deployments", "statefulsets", "daemonsets", "rollouts"]
+      .flatMap((plural) => ["get", "list", "watch", "patch"].map((verb) => `${verb} ${plural}`))
+      .concat("list pods"),
+  ],
+] as const)("an operator with %j works without the permissions for that", (modes, spared) => {
+  const required = requiredBy({ ...ALL, ...modes });
+  expect(requiredBy(ALL).filter((one) => !required.includes(one))).toEqual(spared);
 });

@@ -12,6 +12,14 @@ interface Permission {
   readonly where: "own" | "everywhere" | "cluster";
 }
 
+/** Flags of the operator that make permissions unnecessary. */
+export interface OperatorModes {
+  /** `off`: Secrets are neither listed nor watched. */
+  readonly targetWatch: "on" | "off";
+  /** `off`: workloads are not restarted, if the operator has no permission for it. */
+  readonly autoRestart: "on" | "off";
+}
+
 const CUSTOM = ["vaultconnections", "vaultsecrets", "vaultfiles", "vaultpushes"];
 /** Kinds with targets in several namespaces. */
 const FANNED_OUT = ["clustervaultsecrets", "clustervaultfiles"];
@@ -56,6 +64,17 @@ const permissions: readonly Permission[] = [
   grant("", "namespaces", "list watch", "cluster"),
 ];
 
+/** Reports whether an operator with these flags works without a permission. */
+function isOptional(
+  { group, resource }: Permission,
+  verb: string,
+  { targetWatch, autoRestart }: OperatorModes,
+): boolean {
+  if (resource === "secrets") return targetWatch === "off" && ["list", "watch"].includes(verb);
+  const isOfRestarts = group === "apps" || group === "argoproj.io" || resource === "pods";
+  return autoRestart === "off" && isOfRestarts;
+}
+
 /** The permission that only an operator for all namespaces has. */
 export const clusterAccess: AccessAttributes = {
   group: "vaultsync.dev",
@@ -72,11 +91,14 @@ export function requiredAccess(
   namespace: string,
   ownNamespace: string,
   isForCluster: boolean,
+  modes: OperatorModes,
 ): AccessAttributes[] {
   const placeOf = { own: ownNamespace, everywhere: namespace, cluster: "" };
   const required = permissions.filter(({ where }) => isForCluster || where !== "cluster");
-  return required.flatMap(({ group, resource: path, verbs, where }) => {
+  return required.flatMap((permission) => {
+    const { group, resource: path, where } = permission;
     const [resource = "", subresource] = path.split("/");
+    const verbs = permission.verbs.filter((verb) => !isOptional(permission, verb, modes));
     return verbs.map((verb) => ({
       group,
       resource,
