@@ -158,3 +158,21 @@ test("an operator without the watch of Secrets, or restarts, needs fewer permiss
   expect(await needed("--target-watch", "off")).toBe(all - 2);
   expect(await needed("--auto-restart", "off")).toBe(all - 17);
 });
+
+const lease = (name: string, renewTime: string): KubeObject => ({
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  metadata: { namespace: "vaultsync-system", name },
+  spec: { holderIdentity: "pod-1_x", renewTime },
+});
+
+test("a shard that no replica has is a failure although a replica runs", async () => {
+  const [now, before] = [new Date().toISOString(), "2026-01-01T00:00:00Z"];
+  const replica = lease("vaultsync-replica-0123456789abcdef", now);
+  const shards = [lease("vaultsync-0-of-2", now), lease("vaultsync-1-of-2", before)];
+  expect(await checks("operator", "blog", [replica, ...shards])).toMatchObject({
+    running: expect.stringMatching(
+      /^failed: no operator leads 1 of 2 shards: .* vaultsync-1-of-2/u,
+    ),
+  });
+});

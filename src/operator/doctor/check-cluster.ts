@@ -1,5 +1,4 @@
 import type { Clock } from "../../lib/clock.ts";
-import { isObject } from "../../lib/is-object.ts";
 import {
   clusterVaultConnectionKind,
   vaultConnectionKind,
@@ -13,6 +12,7 @@ import { isKubeError } from "../kube/kube-error.ts";
 import { ALL_NAMESPACES, type KubeObject, LEASES } from "../kube/resource.ts";
 import { type Check, checksOf, someOf } from "./check.ts";
 import { checkCrdFields } from "./check-crd-fields.ts";
+import { leaseCheck } from "./lease-check.ts";
 import { clusterAccess, type OperatorModes, requiredAccess } from "./permissions.ts";
 
 /** An operator, and the namespace that it is to work in. */
@@ -34,8 +34,6 @@ const KINDS = [
   vaultPushKind,
   clusterVaultConnectionKind,
 ];
-/** Time without a renewal after which a Lease has expired for certain, in milliseconds. */
-const EXPIRED_MS = 30_000;
 
 const { ok, failed, skipped } = checksOf("operator");
 const cluster = checksOf("cluster");
@@ -81,15 +79,6 @@ async function checkServed({ api, namespace }: OperatorPlace, signal: AbortSigna
   return cluster.failed("CRDs", message, "install the CRDs: kubectl apply -k crds");
 }
 
-const textOf = (lease: KubeObject, field: string): string => {
-  const spec: unknown = lease["spec"];
-  const value = isObject(spec) ? spec[field] : undefined;
-  return typeof value === "string" ? value : "";
-};
-
-const renewedAt = (lease: KubeObject): number => Date.parse(textOf(lease, "renewTime")) || 0;
-const isOurs = ({ metadata }: KubeObject): boolean => /^vaultsync(-|$)/u.test(metadata.name);
-
 async function checkLease(place: OperatorPlace, signal: AbortSignal): Promise<Check> {
   const { api, operatorNamespace: namespace, clock } = place;
   const leases: KubeObject[] = [];
@@ -100,22 +89,7 @@ async function checkLease(place: OperatorPlace, signal: AbortSignal): Promise<Ch
     if (!isKubeError(error, "Forbidden")) throw error;
     return skipped("running", `no permission to list Leases in namespace ${namespace}`);
   }
-  const [latest] = leases
-    .filter(isOurs)
-    .toSorted((one, other) => renewedAt(other) - renewedAt(one));
-  const remedy = `start the operator, for example kubectl -n ${namespace} rollout restart deployment/vaultsync; --operator-namespace names another namespace`;
-  if (latest === undefined)
-    return failed("running", `no Lease of an operator in namespace ${namespace}`, remedy);
-  const ageMs = clock.now() - renewedAt(latest);
-  const holder = textOf(latest, "holderIdentity");
-  const age = `${Math.max(0, Math.round(ageMs / 1000))} s ago`;
-  if (holder !== "" && ageMs < EXPIRED_MS)
-    return ok("running", `${holder.split("_")[0]} leads; it renewed its Lease ${age}`);
-  return failed(
-    "running",
-    `no operator leads: the Lease ${latest.metadata.name} was renewed ${age} for the last time`,
-    remedy,
-  );
+  return leaseCheck(leases, namespace, clock.now());
 }
 
 const describe = ({ verb, resource, subresource, namespace }: AccessAttributes): string =>
