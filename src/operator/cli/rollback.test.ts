@@ -117,12 +117,15 @@ const operator = (object: KubeObject): KubeObject => {
 describe("rollback without a result", () => {
   const ID = "clustervaultsecret/registry";
 
-  test("changes nothing of a suspended resource: it would be held when it resumes", async () => {
+  test.each([
+    ["rollback", "it would be held when it resumes"],
+    ["resume", "it would follow the vault then"],
+  ])("of %s changes nothing of a suspended resource: %s", async (command) => {
     const suspended = clusterSecret("registry", { spec: { suspend: true } });
     await using cluster = await ObjectServer.start([suspended]);
-    expect(await cluster.run("rollback", ID)).toMatchObject({
+    expect(await cluster.run(command, ID)).toMatchObject({
       code: 1,
-      stderr: `vaultsync: ${ID} is suspended: set spec.suspend to false\n`,
+      stderr: expect.stringContaining(`vaultsync: ${ID} is suspended: set spec.suspend to false\n`),
     });
     expect(cluster.patches).toEqual([]);
   });

@@ -17,7 +17,7 @@ import {
 } from "./status/resource-state.ts";
 import { isReady } from "./status/status-tables.ts";
 import { isFannedOut } from "./synced-kind.ts";
-import { NotSyncedError, printStates, suspendedText, syncOne } from "./sync.ts";
+import { NotSyncedError, printStates, syncOne } from "./sync.ts";
 import { namedBy } from "./updates/connected-entries.ts";
 import { entryVersions, type EntryVersion, versionAt } from "./updates/entry-versions.ts";
 import { entriesOf, isOf } from "./updates/history.ts";
@@ -229,8 +229,6 @@ async function rollBack(
     if (flags.output !== "table") process.stdout.write(formatObject({ changes }, flags.output));
     return;
   }
-  // A hold would keep the versions as soon as the resource is not suspended any more.
-  if (resource.suspend) throw new Error(suspendedText(name));
   const hold = { [HOLD_ANNOTATION]: holdOf(resource, changes, flags.reason) };
   const ending = `vaultsync resume ${idOf(name)} ends it`;
   const stays = (error: unknown): never => {

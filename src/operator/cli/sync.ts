@@ -25,13 +25,16 @@ const echoOf = ({ status }: KubeObject): unknown =>
 /** A request that is stored in the cluster, and that no operator has acted on yet. */
 export class NotSyncedError extends Error {}
 
-export const suspendedText = (resource: ResourceName): string =>
+const isSuspended = ({ spec }: KubeObject): boolean => isObject(spec) && spec["suspend"] === true;
+
+const suspendedText = (resource: ResourceName): string =>
   `${idOf(resource)} is suspended: set spec.suspend to false`;
 
 /**
  * Requests a sync, with changes of other annotations, and waits until the operator reports it: of a
  * cluster-scoped resource, for all its namespaces. Returns the resource afterwards.
- * @throws NotSyncedError with the reason if not; Error if there is no such resource; KubeError
+ * @throws NotSyncedError with the reason if not; Error if there is no such resource, or if it is
+ * suspended: then it is unchanged; KubeError
  */
 export async function syncOne(
   { api, namespace }: Cluster,
@@ -46,11 +49,12 @@ export async function syncOne(
   const request = `${new Date(systemClock.now()).toISOString()} ${randomUUID()}`;
   const expired = systemClock.monotonic() + timeout * 1_000;
   try {
+    // The changes would take effect as soon as the resource is not suspended any more.
+    if (isSuspended(await api.get(kind, ref, signal))) throw new Error(suspendedText(resource));
     const next = () => ({ ...changes, [FORCE_SYNC_ANNOTATION]: request });
     let object = await annotate(api, kind, ref, next, signal);
     while (echoOf(object) !== request) {
-      if (isObject(object.spec) && object.spec["suspend"] === true)
-        throw new NotSyncedError(suspendedText(resource));
+      if (isSuspended(object)) throw new NotSyncedError(suspendedText(resource));
       if (systemClock.monotonic() > expired) {
         const { reason, message } = stateOf(object);
         const where = kind.namespaced ? namespace : "all namespaces";

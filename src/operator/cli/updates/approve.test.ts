@@ -92,6 +92,8 @@ test("approve names each resource that cannot be approved, and approves the rest
     code: 1,
     stderr: "vaultsync: clustervaultsecret/first is suspended: set spec.suspend to false\n",
   });
+  // An approval would take effect when the resource resumes.
+  expect(cluster.get("ClusterVaultSecret", "first").metadata.annotations).toEqual({});
   expect(cluster.get("ClusterVaultSecret", "second").metadata.annotations).toMatchObject({
     "vaultsync.dev/approve": "abc",
   });
