@@ -1,7 +1,7 @@
 import type { NamespaceFacts } from "../../connection/namespace-facts.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { Freeze } from "../../sync/freeze.ts";
-import type { Usage } from "../usage/read-usage.ts";
+import type { Usage, UsingResource } from "../usage/read-usage.ts";
 import type { KnownNamespaces } from "./check-resources.ts";
 import type { Plan, PlannedConnection } from "./planned-resource.ts";
 
@@ -30,6 +30,8 @@ export interface ClusterState {
    * `denied` if the user may not read it.
    */
   readonly fannedOut: ReadonlyMap<string, KubeObject | "denied">;
+  /** All cluster-scoped resources of the kinds that the user may list. */
+  readonly clusterWide: readonly UsingResource[];
   /** The freeze of all or some namespaces; `unknown` if the user may not read it. */
   readonly freeze: Freeze | "unknown" | undefined;
   /** Texts about what the user may not read. */

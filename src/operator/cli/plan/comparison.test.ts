@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { clusterSecret } from "../../../../test/lab/kube/fanned-out-objects.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import {
   connection,
@@ -243,6 +244,16 @@ describe("a target that another resource of the cluster has", () => {
     ]);
   });
 
+  test("is a conflict also if that one is cluster-scoped", async () => {
+    const selecting = clusterSecret("db", { spec: { namespaces: ["shop"] } });
+    const { problems } = await planned({ objects: [selecting] });
+    expect(problems.map(({ message }) => message)).toEqual([
+      "spec.target.name: the ClusterVaultSecret db of the cluster has this target: choose another name",
+    ]);
+    const denied = ["clustervaultsecrets"];
+    expect(await planned({ objects: [selecting], denied })).toMatchObject({ problems: [] });
+  });
+
   test.each<[string, object, KubeObject]>([
     [
       "the other one is being deleted",
@@ -256,6 +267,22 @@ describe("a target that another resource of the cluster has", () => {
     ],
     ["the other one never had it", {}, other({}, {}, { target: undefined })],
     ["this one merges keys into it", { target: { creationPolicy: "Merge" } }, other()],
+    [
+      "a cluster-scoped one does not select the namespace",
+      {},
+      clusterSecret("db", { spec: { namespaces: ["blog"], namespaceSelector: undefined } }),
+    ],
+    [
+      "a cluster-scoped one is not in sync there",
+      {},
+      clusterSecret("db", {
+        spec: { namespaces: ["shop"] },
+        status: {
+          namespaces: { selected: 1, ready: 0, failed: 1 },
+          failures: [{ namespace: "shop", reason: "TargetConflict", message: "of another one" }],
+        },
+      }),
+    ],
   ])("is none if %s", async (_, spec, object) => {
     const { problems } = await planned({ spec: { ...password, ...spec }, objects: [object] });
     expect(problems).toEqual([]);

@@ -12,7 +12,7 @@ import { showsTargetIn } from "../shown-namespaces.ts";
 import type { ClusterFlags } from "../options.ts";
 import { fieldProblem, type Problem } from "../manifests/manifest.ts";
 import { parsedResource, statusOf } from "../read-resource.ts";
-import { type Usage, usersOf } from "../usage/read-usage.ts";
+import { type Usage, usersOf, type UsingResource } from "../usage/read-usage.ts";
 import { idOf, restartOf } from "../usage/usage.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import { changesBytes, ComparedResource } from "./compared-resource.ts";
@@ -80,28 +80,41 @@ export class Comparison {
     return isSelected === true && showsTargetIn(object, namespace) ? { object, facts } : undefined;
   }
 
-  /**
-   * Returns the targets that belong to resources of the cluster that the files lack. Which ones
-   * cluster-scoped resources have is not known.
-   */
+  /** Returns the targets that belong to resources of the cluster that the files lack. */
   conflicts({ resources }: Plan): Problem[] {
     const inFiles = new Set(
       resources.map(({ manifest }) => `${manifest.namespace}/${keyOf({ manifest })}`),
     );
     return resources.flatMap(({ manifest, resource: { target, policy } }) => {
       const { namespace } = manifest;
-      const all = policy.creationPolicy === "Merge" ? [] : this.#usageOf(namespace)?.resources;
-      const owner = all?.find(
+      const all = policy.creationPolicy === "Merge" ? [] : this.#ownersIn(namespace);
+      const owner = all.find(
         (one) =>
           !inFiles.has(`${namespace}/${one.kind}/${one.name}`) &&
-          one.target === `${target.kind}/${target.name}` &&
-          ownsTarget(one.object),
+          one.target === `${target.kind}/${target.name}`,
       );
       if (owner === undefined) return [];
       const message = `the ${owner.kind} ${owner.name} of the cluster has this target: choose another name`;
       return [fieldProblem(manifest, ["spec", "target", "name"], message)];
     });
   }
+
+  /** Returns the resources of the cluster that own their target in a namespace. */
+  #ownersIn(namespace: string): UsingResource[] {
+    const own = this.#usageOf(namespace)?.resources ?? [];
+    const { labels } = this.#factsOf(namespace) ?? {};
+    const selecting = this.state.clusterWide.filter(({ object }) => {
+      const selection = selectionOf(object["spec"]);
+      const isSelected = selection !== undefined && selects(selection, namespace, labels) === true;
+      return isSelected && showsTargetIn(object, namespace);
+    });
+    return [...own.filter(({ object }) => hadTarget(statusOf(object))), ...selecting].filter(
+      ({ object }) => keepsTarget(object),
+    );
+  }
+
+  #factsOf = (namespace: string): NamespaceFacts | undefined =>
+    this.state.namespaces.get(namespace)?.facts ?? this.state.allNamespaces?.get(namespace);
 
   #usageOf = (namespace: string): Usage | undefined => this.state.namespaces.get(namespace)?.usage;
 
@@ -162,9 +175,8 @@ interface Existing {
 const keyOf = ({ manifest }: Pick<PlannedResource, "manifest">): string =>
   `${manifest.kind}/${manifest.name}`;
 
-/** Reports whether a resource of the cluster owns the target that its status shows, and keeps it. */
-const ownsTarget = (object: KubeObject): boolean =>
-  hadTarget(statusOf(object)) &&
+/** Reports whether a resource of the cluster owns its target, and keeps it. */
+const keepsTarget = (object: KubeObject): boolean =>
   object.metadata.deletionTimestamp === undefined &&
   parsedResource(object).policy.creationPolicy === "Owner";
 

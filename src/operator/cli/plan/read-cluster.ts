@@ -8,9 +8,10 @@ import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import { ALL_NAMESPACES, CONFIG_MAPS, type KubeObject, NAMESPACES } from "../../kube/resource.ts";
 import type { Freeze } from "../../sync/freeze.ts";
 import type { Cluster } from "../cluster.ts";
+import { listFannedOut } from "../list-fanned-out.ts";
 import { parsedResource } from "../read-resource.ts";
 import { syncKindOf } from "../synced-kind.ts";
-import { readUsage } from "../usage/read-usage.ts";
+import { readUsage, usingResource } from "../usage/read-usage.ts";
 import type { ClusterState, NamespaceState } from "./cluster-state.ts";
 import {
   connectionOf,
@@ -152,6 +153,7 @@ export async function readCluster(
   const namespaces = new Map(read.map(([name, { state }]) => [name, state]));
   const notChecked = read.flatMap(([, { notes }]) => notes);
   const fannedOut = await readFannedOut(api, plan, signal);
+  const { objects: clusterWide } = await listFannedOut({ api }, signal);
   const all = plan.fannedOut.length > 0 ? await ifAllowed(readNamespaces(api, signal)) : "denied";
   const connections = new Map<string, PlannedConnection>();
   const unreadable = new Set<string>();
@@ -167,6 +169,7 @@ export async function readCluster(
     namespaces,
     allNamespaces: all === "denied" ? undefined : all,
     fannedOut,
+    clusterWide: clusterWide.map(usingResource),
     freeze: freeze === "denied" ? "unknown" : freeze,
     notChecked,
   };
