@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { clusterSecret, items as shownItems } from "../../../test/lab/kube/fanned-out-objects.ts";
 import { ObjectServer } from "../../../test/lab/kube/object-server.ts";
 import type { KubeObject } from "../kube/resource.ts";
-import { changesAt, hiddenKeys, rollbackChanges } from "./rollback.ts";
+import { changesAt, hiddenKeys, missedKeys, rollbackChanges } from "./rollback.ts";
 
 const item = (key: string, source: string, version?: number) => ({ key, source, version });
 const user = item("user", "db/user", 2);
@@ -103,6 +103,18 @@ describe("hiddenKeys", () => {
   test("are none if the status shows all items", () => {
     expect(hidden(0)).toEqual([]);
   });
+});
+
+test("missedKeys are shown in another version, or missing in a status that shows all", () => {
+  const changes = [
+    { key: "password", source: "db/password", from: 6, to: 5 },
+    { key: "copy", source: "db/password", from: 6, to: 4 },
+    { key: "later", source: "db/password", from: 6, to: 5 },
+  ];
+  const items = [password, item("copy", "db/password", 5)];
+  expect(missedKeys(changes, { items, itemsOmitted: 0 })).toEqual(["copy", "later"]);
+  // The next deadlines come first in a long status: an earlier version may have a later one.
+  expect(missedKeys(changes, { items, itemsOmitted: 1 })).toEqual(["copy"]);
 });
 
 /** Reports a sync as the operator does, in version 1. */

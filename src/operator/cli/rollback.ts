@@ -164,6 +164,20 @@ export function hiddenKeys(
     .map(({ id }) => id);
 }
 
+/**
+ * Returns the keys that a status shows in another version than the one to go back to. A long status
+ * of a target in sync may omit keys: the hold has their versions.
+ */
+export function missedKeys(
+  changes: readonly Change[],
+  { items, itemsOmitted }: Pick<ResourceState, "items" | "itemsOmitted">,
+): string[] {
+  const shown = new Map(items.map(({ key, version }) => [key, version]));
+  return changes
+    .filter(({ key, to }) => (shown.has(key) || itemsOmitted === 0) && shown.get(key) !== to)
+    .map(({ key }) => key);
+}
+
 /** Returns the keys whose versions change, as the flags say. Asks the vault for a time. */
 async function changesFor(
   cluster: Cluster,
@@ -238,14 +252,10 @@ async function rollBack(
   const synced = await syncOne(cluster, name, flags.timeout, signal, hold).catch(stays);
   const state = stateOf(synced);
   if (flags.wait === true) await untilConverged(cluster, name, flags.timeout, signal).catch(stays);
-  const missed = changes.filter(
-    ({ key, to }) => state.items.find((item) => item.key === key)?.version !== to,
-  );
+  const missed = missedKeys(changes, state);
   const hidden = hiddenKeys(resource, resourceState(object), changes, flags);
   const problems = [
-    ...(missed.length === 0
-      ? []
-      : [`${missed.map(({ key }) => key).join(", ")}: not in the version to go back to`]),
+    ...(missed.length === 0 ? [] : [`${missed.join(", ")}: not in the version to go back to`]),
     ...(hidden.length === 0
       ? []
       : [`${firstOf(hidden)}: not in the status, and held in the version of the target`]),
