@@ -63,6 +63,17 @@ test("render prints the manifests that the operator would write, also without a 
   });
 });
 
+test.each([
+  ["once", []],
+  ["with --watch", ["--watch"]],
+])("render %s writes no files if it cannot write variables", async (_, args) => {
+  await write("db.yaml", ...keys("db", ["DB_PASSWORD", "key: shop/db"]));
+  const out = directory.join("unpublished");
+  const { code, stderr } = await render("--dir", out, "--env", directory.path, ...args);
+  expect([code, stderr]).toEqual([1, expect.stringContaining("is not a regular file")]);
+  await expect(readdir(out)).rejects.toThrow("ENOENT");
+});
+
 test("render writes variables and files that only their user can read", async () => {
   await write("db.yaml", ...keys("db", ["DB_PASSWORD", "key: shop/db, version: 1"]));
   await write("web.yaml", ...files);

@@ -8,7 +8,7 @@ import { PublishedDirectory } from "./published-directory.ts";
 import { readTargets } from "./read-targets.ts";
 import { formatJson, formatManifests, formatVariables } from "./rendering.ts";
 import { printProblems } from "./report.ts";
-import { directoryProblems, removeUnfinished, writePrivateFile } from "./target-files.ts";
+import { directoryProblems, removeUnfinished, stagePrivateFile } from "./target-files.ts";
 import { variablesOf } from "./variables.ts";
 import { watchRender } from "./watch-render.ts";
 import { codeOfSignal } from "./command-process.ts";
@@ -78,9 +78,12 @@ function outputOf(
   const text = formatVariables(variables);
   return {
     write: async () => {
+      const isFile = env !== undefined && env !== "-";
+      // What can fail comes first: files of one version and variables of another one do not fit.
+      await using staged = isFile ? await stagePrivateFile(env, Buffer.from(text)) : undefined;
       if (dir !== undefined) await new PublishedDirectory(dir).publish(targets);
       if (env === "-") await print(text);
-      else if (env !== undefined) await writePrivateFile(env, Buffer.from(text));
+      await staged?.replace();
     },
   };
 }

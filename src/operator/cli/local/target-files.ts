@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
-import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf } from "../../../lib/error-code.ts";
 import { type Problem, problemAt } from "../manifests/manifest.ts";
@@ -9,31 +9,44 @@ import type { LocalTarget } from "./local-targets.ts";
 /** Prefix of the files that are about to replace a file. */
 const temporaryPrefix = (path: string): string => `.${basename(path)}.vaultsync-`;
 
-/** Reports whether a path is of something else than a file, such as `/dev/null`. */
-async function isDevice(path: string): Promise<boolean> {
+/** Reports whether a path is of something else than a file, such as a device or a symbolic link. */
+async function isNoFile(path: string): Promise<boolean> {
   try {
-    return !(await stat(path)).isFile();
+    return !(await lstat(path)).isFile();
   } catch (error) {
     if (codeOf(error) === "ENOENT") return false;
     throw error;
   }
 }
 
+/** The new content of a file, next to it. Without `replace`, it is removed. */
+interface StagedFile extends AsyncDisposable {
+  replace(): Promise<void>;
+}
+
 /**
- * Replaces a file in one step. Only its user can read it. @throws Error for a path that is of no
- * regular file: root could replace a device
+ * Writes the new content of a file, and can replace the file by it in one step. Only its user can
+ * read it. @throws Error for a path that is of no regular file: root could replace a device, and what
+ * a link refers to would keep its content
  */
-export async function writePrivateFile(path: string, bytes: Uint8Array): Promise<void> {
-  if (await isDevice(path))
+export async function stagePrivateFile(path: string, bytes: Uint8Array): Promise<StagedFile> {
+  if (await isNoFile(path))
     throw new Error(`${path} is not a regular file: name one, or - to print`);
   const temporary = join(dirname(path), `${temporaryPrefix(path)}${randomUUID()}`);
+  const remove = (): Promise<void> => rm(temporary, { force: true });
   try {
     await writeFile(temporary, bytes, { mode: 0o600, flag: "wx" });
-    await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await remove();
     throw error;
   }
+  return { replace: () => rename(temporary, path), [Symbol.asyncDispose]: remove };
+}
+
+/** Replaces a file in one step, or fails as `stagePrivateFile`. Only its user can read it. */
+export async function writePrivateFile(path: string, bytes: Uint8Array): Promise<void> {
+  await using staged = await stagePrivateFile(path, bytes);
+  await staged.replace();
 }
 
 /** Removes what writes of a file left that were killed. No other process may write it. */

@@ -11,7 +11,7 @@ import { formatOrigins, PublishedDirectory } from "./published-directory.ts";
 import { readTargets, saltKey } from "./read-targets.ts";
 import { formatVariables } from "./rendering.ts";
 import { printNotes, printProblems } from "./report.ts";
-import { directoryProblems, removeUnfinished, writePrivateFile } from "./target-files.ts";
+import { directoryProblems, removeUnfinished, stagePrivateFile } from "./target-files.ts";
 import { variablesOf } from "./variables.ts";
 
 /** Flags of `vaultsync render --watch`; the interval in seconds. */
@@ -72,6 +72,9 @@ class WatchedFiles {
         return before !== undefined && isSame(content, before.content);
       });
     const origins = formatOrigins(fitting);
+    const text = formatVariables(variablesOf(fitting, "file").variables);
+    // What can fail comes first: files of one version and variables of another one do not fit.
+    await using staged = await this.#stagedVariables(text);
     if (!isUnchanged) await this.#directory.publish(fitting);
     else if (origins !== this.#origins && this.written.size > 0)
       await this.#directory.publishOrigins(fitting);
@@ -79,16 +82,16 @@ class WatchedFiles {
     this.written = new Map(
       fitting.map(({ resource, content, origin }) => [keyOfTarget(resource), { content, origin }]),
     );
-    await this.#writeVariables(fitting);
+    await staged?.replace();
+    this.#variables = text;
     if (!isUnchanged) printNotes([`vaultsync: wrote ${this.#names().join(", ") || "no target"}`]);
     return problems;
   }
 
-  async #writeVariables(targets: readonly LocalTarget[]): Promise<void> {
-    if (this.#env === undefined) return;
-    const text = formatVariables(variablesOf(targets, "file").variables);
-    if (text !== this.#variables) await writePrivateFile(this.#env, Buffer.from(text));
-    this.#variables = text;
+  /** Returns the file of variables, if it does not have this text already. */
+  async #stagedVariables(text: string) {
+    if (this.#env === undefined || text === this.#variables) return undefined;
+    return stagePrivateFile(this.#env, Buffer.from(text));
   }
 
   #fitting(targets: readonly LocalTarget[]) {
