@@ -88,3 +88,13 @@ test("a value is checked by the rules of a ClusterVaultSecret of the cluster", a
     expect.stringMatching(/^clustervaultsecret\/registry: .* does not fit the rule minLength/u),
   ]);
 });
+
+test("a stop signal still ends the command that is to store the value", async () => {
+  await using cluster = await ObjectServer.start([clusterSecret("registry")]);
+  const { kubeconfig } = cluster;
+  const flags = { kubeconfig, for: [{ kind: clusterVaultSecretKind, name: "registry" }] };
+  const before = process.listenerCount("SIGINT");
+  const next = { name: "login", version: 3, value: new Redacted(CANARY) };
+  expect(await problemsOf(next, flags)).toEqual([]);
+  expect(process.listenerCount("SIGINT")).toBe(before);
+});

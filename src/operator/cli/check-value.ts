@@ -1,4 +1,3 @@
-import { stopSignal } from "../../command-line/stop-signal.ts";
 import type { NextValue } from "../../command-line/value-check.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { findItems, matchesName } from "../sync/find-items.ts";
@@ -46,15 +45,17 @@ export async function valueProblem(
   return isWhole ? shapeProblem(resource, content)?.message : undefined;
 }
 
+/** A stop signal ends the process: the command has stored nothing yet. */
+const { signal: never } = new AbortController();
+
 /** Checks a value by the rules of the resources that flags name. @throws Error */
 export async function problemsOf(next: NextValue, flags: ForFlags): Promise<readonly string[]> {
   const { for: names = [], ...selected } = flags;
   if (names.length === 0) return [];
   return withCluster(selected, async (cluster) => {
-    const signal = stopSignal();
     const problems: string[] = [];
     for (const one of names) {
-      const resource = parsedResource(await readResource(cluster, one, signal));
+      const resource = parsedResource(await readResource(cluster, one, never));
       const problem = await valueProblem(resource, next).catch((error: Error) => {
         throw new Error(`${idOf(one)}: ${error.message}`, { cause: error });
       });

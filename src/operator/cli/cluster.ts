@@ -54,7 +54,8 @@ export async function withClusterUntilStopped(
   action: (cluster: Cluster, signal: AbortSignal) => Promise<void>,
   isEndless = false,
 ): Promise<void> {
-  const signal = stopSignal();
+  using stop = stopSignal();
+  const { signal } = stop;
   await withCluster(flags, (cluster) => action(cluster, signal)).catch((error: unknown) => {
     if (!signal.aborted) throw error;
     if (!isEndless) throw new Error("interrupted", { cause: error });

@@ -144,7 +144,8 @@ function format(checks: readonly Check[], { output }: DoctorFlags): string {
 
 /** Runs every check, and prints them. Logs in to vaults once, and changes nothing. */
 export async function doctor(names: readonly string[], flags: DoctorFlags): Promise<void> {
-  const signal = stopSignal();
+  using stop = stopSignal();
+  const { signal } = stop;
   const checks: Check[] = [];
   await withCluster(flags, async (cluster) => {
     for await (const check of allChecks(cluster, names, flags, signal)) {

@@ -61,5 +61,6 @@ export async function runOperator(
   const metrics = new MetricsRegistry();
   metrics.addProcessMetrics();
   const deps = { clock: systemClock, random: systemRandom, logger, metrics };
-  await run(config, deps, stopSignal());
+  using stop = stopSignal();
+  await run(config, deps, stop.signal);
 }

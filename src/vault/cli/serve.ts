@@ -190,7 +190,8 @@ export async function vaultServe(flags: VaultServeFlags, command: Command): Prom
       "missing --app-url: web application logins and links in emails do not work",
     );
   }
-  const stop = stopSignal();
+  using stopping = stopSignal();
+  const { signal: stop } = stopping;
   // The data file contains users' secrets, if encrypted.
   process.umask(0o077);
   const server = await startVaultServer(options, stop).catch((error: unknown) => {

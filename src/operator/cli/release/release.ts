@@ -268,7 +268,8 @@ async function releaseAll(
 
 /** Releases all targets, or prints them. Changes nothing without `--confirm`. */
 export async function releaseTargets(flags: ReleaseFlags): Promise<void> {
-  const signal = stopSignal();
+  using stop = stopSignal();
+  const { signal } = stop;
   await withCluster(flags, (cluster) => releaseAll(cluster, flags, signal)).catch(
     (error: unknown) => {
       if (!signal.aborted) throw error;
