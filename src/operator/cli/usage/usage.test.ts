@@ -136,6 +136,15 @@ describe("usageRows", () => {
     ]);
   });
 
+  test("shows each version of an entry that a target has", async () => {
+    const items = [1, 2, 2].map((version, at) => ({ secretKey: `key${at}`, key: "db", version }));
+    const rows = usageRows(await read([vaultSecret("both", { status: { items } })]));
+    expect(rows.map(({ entry, version }) => [entry, version])).toEqual([
+      ["db", 1],
+      ["db", 2],
+    ]);
+  });
+
   test("shows an entry that was not synced yet", async () => {
     const rows = usageRows(await read([vaultSecret("new", { status: { items: [] } })]));
     expect(rows).toMatchObject([{ entry: "db", version: undefined }]);

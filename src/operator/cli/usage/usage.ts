@@ -62,8 +62,11 @@ export function usageRows(usage: Usage): Row[] {
   return usage.resources.flatMap((resource) => {
     const { namespace, target, gate, converged } = resource;
     const users = usersOf(usage, resource);
-    const entries = new Map(resource.entries.map(({ entry, version }) => [entry, version]));
-    return [...entries].flatMap(([entry, version]): Row[] => {
+    // Keys of one target may have several versions of an entry.
+    const entries = new Map(
+      resource.entries.map((one) => [JSON.stringify([one.entry, one.version]), one]),
+    );
+    return [...entries.values()].flatMap(({ entry, version }): Row[] => {
       const row = {
         entry,
         version,
@@ -92,6 +95,7 @@ const byText = (a: Row, b: Row): number => {
   const [one, other] = [a, b].map(({ entry, namespace, resource, workload = "" }) =>
     JSON.stringify([entry, namespace, resource, workload]),
   );
+  if (one === other) return (b.version ?? 0) - (a.version ?? 0);
   return (one ?? "") < (other ?? "") ? -1 : 1;
 };
 
