@@ -37,3 +37,15 @@ test("the expiry is the earlier one of the version and its certificate", () => {
   ]);
   expect(expiries).toEqual(["EXPIRES", "24h", "24h", "7d"]);
 });
+
+test("keys that a long status omits have a row of their number", () => {
+  const state = resourceState({
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: { name: "db", namespace: "shop" },
+    status: { items: [{ secretKey: "a", key: "db", version: 1 }], itemsOmitted: 36 },
+  });
+  const table = resourceTable([state], { now, allNamespaces: false, items: true });
+  const keys = table.split("\n").map((line) => line.split(/ {2,}/u)[3]);
+  expect(keys).toEqual(["KEY", "a", "36 not listed", undefined]);
+});

@@ -160,7 +160,11 @@ function tableOf<T extends ResourceState>(
     ];
     if (!byItem) return [rowOf([state.target ?? NONE, versionsText(state)], state.items)];
     if (state.items.length === 0) return [rowOf([NONE, NONE, NONE], [])];
-    return state.items.map((item) => rowOf([item.key, item.source, versionText(item)], [item]));
+    const shown = state.items.map((item) =>
+      rowOf([item.key, item.source, versionText(item)], [item]),
+    );
+    const omitted = [`${state.itemsOmitted} not listed`, NONE, NONE];
+    return state.itemsOmitted === 0 ? shown : [...shown, rowOf(omitted, [])];
   });
   return formatTable(header, rows);
 }
