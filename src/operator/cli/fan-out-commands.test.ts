@@ -112,6 +112,12 @@ describe("rollback and resume", () => {
   });
 });
 
+test("history says how many keys a long status does not show", async () => {
+  await using cluster = await serve(clusterSecret("registry", { status: { itemsOmitted: 7 } }));
+  const { stderr } = await cluster.run("history", ID, "--account", "/absent");
+  expect(stderr).toContain(`${ID} has 7 more keys that its status does not show`);
+});
+
 test("history shows the versions of a namespace in sync", async () => {
   await using cluster = await serve(clusterSecret("registry"));
   const { stdout } = await cluster.run("history", ID, "--account", "/absent");

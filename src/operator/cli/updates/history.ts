@@ -7,7 +7,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import { type Cluster, withClusterUntilStopped } from "../cluster.ts";
 import type { ClusterFlags } from "../options.ts";
 import { readResource, statusOf } from "../read-resource.ts";
-import type { ResourceName } from "../resource-name.ts";
+import { idOf, type ResourceName } from "../resource-name.ts";
 import { namedBy } from "./connected-entries.ts";
 import { type Entry, entryVersions, type EntryVersion } from "./entry-versions.ts";
 
@@ -142,6 +142,10 @@ export const history = (name: ResourceName, flags: HistoryFlags): Promise<void> 
       versionRows(entry, status, await versionsOf(entry)),
     );
     const rows = (await Promise.all(listed)).flat();
+    if (status.itemsOmitted !== undefined)
+      process.stderr.write(
+        `${idOf(name)} has ${status.itemsOmitted} more keys that its status does not show: their entries may be missing here\n`,
+      );
     if (flags.output === "table") return print(rows, status);
     const { syncedAt, restarts = [] } = status;
     process.stdout.write(formatObject({ versions: rows, syncedAt, restarts }, flags.output));
