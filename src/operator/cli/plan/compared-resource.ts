@@ -232,9 +232,17 @@ export class ComparedResource {
     if (!this.#isSameTarget && policy.creationPolicy === "Orphan") return [];
     const { kind, name } = this.#before.target ?? this.resource.target;
     const kept = new Set(this.#isSameTarget ? items.map(({ id }) => id) : []);
-    const ids = [...this.#origin.synced.keys()].filter((id) => !kept.has(id));
+    // A long status does not show all keys that the target has of the former spec.
+    const former = this.#before.itemsOmitted === undefined ? [] : (this.#existing?.items ?? []);
+    const sources = new Map(former.map(({ id, source }) => [id, source]));
+    const all = new Set([...this.#origin.synced.keys(), ...sources.keys()]);
+    const ids = [...all].filter((id) => !kept.has(id));
     return ids.map((id) => ({
-      ...rowOf(this.#planned, { id, source: reportedName(this.#before, id) ?? "", version: 0 }),
+      ...rowOf(this.#planned, {
+        id,
+        source: reportedName(this.#before, id) ?? sources.get(id) ?? "",
+        version: 0,
+      }),
       target: `${kind}/${name}`,
       key: keyText(id, this.#existing?.template),
       served: shownVersion(this.#before, id),

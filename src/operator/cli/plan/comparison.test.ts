@@ -197,6 +197,18 @@ describe("a resource", () => {
     ]);
   });
 
+  test("leaves also if a long status does not show it", async () => {
+    const spec = data(["password", reference("db")], ["gone", reference("old")]);
+    const objects = [live({ spec, status: { itemsOmitted: 1 } })];
+    for (const offline of [false, true]) {
+      const { keys } = await planned({ objects, offline, vault: { db: 3, old: 1 } });
+      expect(keys.map(({ key, source, change }) => ({ key, source, change }))).toEqual([
+        { key: "password", source: "db", change: offline ? "unknown" : "none" },
+        { key: "gone", source: "old", change: "leaving" },
+      ]);
+    }
+  });
+
   test("is compared without the vault as far as its manifest shows versions", async () => {
     const spec = data(
       ["password", reference("db")],
