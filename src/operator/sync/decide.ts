@@ -3,6 +3,7 @@ import type { Candidate, Resolution } from "./resolution.ts";
 import { isDerived, isMerged, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { ownerName, sameCreation, type SyncedKey, sourceId, type TargetState } from "./target.ts";
 import { foundText } from "./find-items.ts";
+import { missingKeys, requiresKeys } from "./required-keys.ts";
 import { droppedFrom, goneClaims, isDropped, isOwn } from "./gone-claims.ts";
 import {
   keptText,
@@ -55,24 +56,6 @@ export type Plan =
 export interface Decision {
   readonly plan: Plan;
   readonly readyCondition: ReadyCondition;
-}
-
-/** Keys that Kubernetes requires in a Secret of these types: each, or one of several. */
-const requiredKeys = new Map([
-  ["kubernetes.io/tls", [["tls.crt"], ["tls.key"]]],
-  ["kubernetes.io/dockerconfigjson", [[".dockerconfigjson"]]],
-  ["kubernetes.io/dockercfg", [[".dockercfg"]]],
-  ["kubernetes.io/ssh-auth", [["ssh-privatekey"]]],
-  ["kubernetes.io/basic-auth", [["username", "password"]]],
-]);
-
-/** Returns the keys that the type of the target requires and that it would not have. */
-export function missingKeys(resource: SyncResource, present: Iterable<string>): string[] {
-  const keys = new Set(present);
-  const missing = (requiredKeys.get(resource.target.type ?? "") ?? []).filter(
-    (any) => !any.some((key) => keys.has(key)),
-  );
-  return missing.map((any) => any.join(" or "));
 }
 
 /** States in which an item does not prevent the creation of a target. */
@@ -214,10 +197,6 @@ const targetMissing = ({ target }: SyncResource): ReadyCondition =>
     "TargetMissing",
     `the ${target.kind} ${target.name} does not exist, and creationPolicy Merge only adds keys to an object of others: create it, or change spec.target`,
   );
-
-/** Says which keys the type of a Secret requires. */
-export const requiresKeys = ({ target }: SyncResource, keys: readonly string[]): string =>
-  `a Secret of type ${target.type} requires the keys ${keys.join(" and ")}`;
 
 /** Returns the condition that prevents any write of the target, whatever the state of its items. */
 function obstacle(

@@ -1,7 +1,7 @@
 import { isObjectKey } from "../api/fields.ts";
 import type { Content } from "./content.ts";
-import { missingKeys, requiresKeys } from "./decide.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
+import { missingKeys, requiresKeys } from "./required-keys.ts";
 import { rewriteKey } from "./rewrite-key.ts";
 import { isDerived, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { extract, transform } from "./transform.ts";

@@ -1,5 +1,5 @@
-import { missingKeys } from "../../sync/decide.ts";
 import { isOwn } from "../../sync/gone-claims.ts";
+import { missingKeys } from "../../sync/required-keys.ts";
 import type { Resolution } from "../../sync/resolution.ts";
 import { isDerived, type SyncItem, type SyncResource } from "../../sync/sync-resource.ts";
 import type { Claims, SyncedKey } from "../../sync/target.ts";

@@ -1,6 +1,6 @@
 import { ADOPT_ANNOTATION } from "../../api/names.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
-import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { droppedFrom } from "../../sync/gone-claims.ts";
 import { mergeManager } from "../../sync/merged-claims.ts";
@@ -43,31 +43,38 @@ async function applyKeys(
   try {
     return await api.apply(descriptor, keys, { fieldManager }, signal);
   } catch (error) {
-    if (!isKubeError(error, "Conflict") || keysOfOthers(error).length === 0) throw error;
-    if (state.handsOver !== undefined && !isOfResource(error))
+    if (!isKubeError(error, "Conflict", "Invalid")) throw error;
+    const taken = keysOfOthers(error);
+    if (error.kind === "Conflict" && taken.length === 0) throw error;
+    if (taken.length > 0 && state.handsOver !== undefined && !isOfResource(error))
       return api.apply(descriptor, keys, { fieldManager, force: true }, signal);
-    await applyRest(api, rendering, state, planned, error);
+    await applyRest(api, rendering, state, planned, taken);
     throw error;
   }
 }
 
 /**
- * Lets sources that are gone leave an object, although others have taken some of the keys: what
- * remains is applied without the taken keys, and with a digest that it does not match.
+ * Lets sources that are gone leave an object that does not get its new content: others have taken
+ * some of the keys, or the type of the object does not allow the bytes of one. What remains is
+ * applied, without the taken keys or else with its present bytes, and with a digest that it does not
+ * match.
  */
 async function applyRest(
   api: KubeApi,
   rendering: Rendering,
   state: State,
-  { resource, report, signal }: Planned,
-  conflict: KubeError,
+  { resource, current, report, signal }: Planned,
+  taken: readonly string[],
 ): Promise<void> {
   if (droppedFrom(report.resolutions ?? [], state).length === 0) return;
-  const taken = keysOfOthers(conflict);
-  const content = new Map([...rendering.content].filter(([key]) => !taken.includes(key)));
-  const rest = renderMerge({ ...rendering, content }, state, true);
+  const rest = [...rendering.content].flatMap(([key, bytes]): [string, Uint8Array][] => {
+    if (taken.length > 0) return taken.includes(key) ? [] : [[key, bytes]];
+    const present = current.content.get(key);
+    return present === undefined ? [] : [[key, present]];
+  });
+  const keys = renderMerge({ ...rendering, content: new Map(rest) }, state, true);
   const options = { fieldManager: mergeManager(resource) };
-  await api.apply(targetDescriptor[resource.target.kind], rest, options, signal);
+  await api.apply(targetDescriptor[resource.target.kind], keys, options, signal);
 }
 
 /** Removes the resource from the annotation that hands keys over: later conflicts are reported. */

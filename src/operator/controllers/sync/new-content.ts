@@ -1,7 +1,6 @@
 import {
   type Entry,
   MAX_TARGET_BYTES,
-  missingKeys,
   outweighsOthers,
   targetName,
   tooLarge,
@@ -17,6 +16,7 @@ import {
   withoutRest,
 } from "../../sync/ready-condition.ts";
 import type { Report } from "../../sync/report.ts";
+import { missingKeys } from "../../sync/required-keys.ts";
 import type { Resolution } from "../../sync/resolution.ts";
 import { shapeProblem } from "../../sync/secret-shape.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";

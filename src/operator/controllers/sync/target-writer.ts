@@ -21,6 +21,7 @@ import {
 import { isNewSpec } from "../../sync/update-gate.ts";
 import { writeFailure } from "./write-failure.ts";
 import type { Gathered } from "./gather-content.ts";
+import { isMergedAlready, keepRequired } from "./keep-required.ts";
 import { type Assembled, newContent } from "./new-content.ts";
 import { deleteTarget } from "./release-target.ts";
 import { mergeKeys } from "./merge-keys.ts";
@@ -186,12 +187,13 @@ export class TargetWriter {
     const { content, failure } = await newContent(entries, assembling);
     if (content === "unchanged") return failed(report, failure, state.state === "owned");
     if (content === "none") return this.#remove(failure, planned);
-    const change = changeOf({ content, failure }, current);
+    const change = changeOf(keepRequired({ content, failure }, planned), current);
     const objection = heldAdoption(resource, state, change.removed);
     if (objection !== undefined)
       return { report: { ...report, readyCondition: objection }, next: DONE };
     const isComplete = change.removed.length === 0 && change.content.fetched.size === 0;
-    if (isComplete && isPatchable(planned)) return concluded(unwritten(change, report), change);
+    if (isComplete && (isPatchable(planned) || isMergedAlready(change.content, planned)))
+      return concluded(unwritten(change, report), change);
     return this.#store(change, effect, planned);
   }
 
