@@ -116,9 +116,22 @@ describe("rolloutProgress", () => {
     expect(rolloutProgress("Deployment", deployment(done, { paused: true }))).toMatchObject({
       paused: true,
     });
-    expect(
-      rolloutProgress("DaemonSet", deployment({}, { updateStrategy: { type: "OnDelete" } })),
-    ).toMatchObject({
+    const old = { updatedNumberScheduled: 0, desiredNumberScheduled: 2, numberAvailable: 2 };
+    const onDelete = deployment(old, { updateStrategy: { type: "OnDelete" } });
+    expect(rolloutProgress("DaemonSet", onDelete)).toMatchObject({ paused: true });
+  });
+
+  // Found by a review: the result stayed open after the user had deleted all pods.
+  test.each([
+    ["StatefulSet", { readyReplicas: 2, updatedReplicas: 2, currentRevision: "a" }],
+    ["DaemonSet", { updatedNumberScheduled: 2, desiredNumberScheduled: 2, numberAvailable: 2 }],
+  ] as const)("of a %s whose pods a user has deleted is RolledOut", (kind, replaced) => {
+    const updateStrategy = { type: "OnDelete" };
+    const of = (status: object) =>
+      rolloutProgress(kind, deployment({ updateRevision: "b", ...status }, { updateStrategy }));
+    expect(of(replaced)).toEqual({ result: "RolledOut" });
+    expect(of({ ...replaced, observedGeneration: 2 })).toMatchObject({ paused: true });
+    expect(of({ ...replaced, updatedReplicas: 1, updatedNumberScheduled: 1 })).toMatchObject({
       paused: true,
     });
   });

@@ -57,6 +57,8 @@ type Status = NonNullable<Workload["status"]>;
 
 const ROLLED_OUT: RolloutProgress = { result: "RolledOut" };
 const PROGRESSING: RolloutProgress = { result: "Progressing", paused: false };
+const isOnDelete = ({ updateStrategy }: Workload["spec"]): boolean =>
+  updateStrategy.type === "OnDelete";
 const until = (isDone: boolean): RolloutProgress => (isDone ? ROLLED_OUT : PROGRESSING);
 
 function deploymentProgress({ spec }: Workload, status: Status): RolloutProgress {
@@ -72,8 +74,10 @@ function deploymentProgress({ spec }: Workload, status: Status): RolloutProgress
 }
 
 function statefulSetProgress({ spec }: Workload, status: Status): RolloutProgress {
-  const { partition } = spec.updateStrategy.rollingUpdate;
   const isReady = status.readyReplicas >= spec.replicas;
+  // Its current revision never changes.
+  if (isOnDelete(spec)) return until(isReady && status.updatedReplicas >= spec.replicas);
+  const { partition } = spec.updateStrategy.rollingUpdate;
   // The pods below the partition keep the old template.
   if (partition > 0) return until(isReady && status.updatedReplicas >= spec.replicas - partition);
   return until(isReady && status.updateRevision === status.currentRevision);
@@ -118,13 +122,11 @@ export function rolloutProgress(kind: WorkloadKind, workload: unknown): RolloutP
       paused: true,
       message: `the ${kind} is paused: it rolls out when it is resumed`,
     };
-  if (spec.updateStrategy.type === "OnDelete") {
-    return {
-      result: "Progressing",
-      paused: true,
-      message: `the ${kind} has the update strategy OnDelete: delete its pods`,
-    };
-  }
-  if (status === undefined || status.observedGeneration < metadata.generation) return PROGRESSING;
-  return progressOf[kind](parsed, status);
+  const progress =
+    status === undefined || status.observedGeneration < metadata.generation
+      ? PROGRESSING
+      : progressOf[kind](parsed, status);
+  if (progress.result !== "Progressing" || !isOnDelete(spec)) return progress;
+  const message = `the ${kind} has the update strategy OnDelete: delete its pods`;
+  return { result: "Progressing", paused: true, message };
 }
