@@ -51,7 +51,8 @@ const waitText: Readonly<Record<Gate["reason"], (until: string) => string>> = {
 
 /**
  * Returns the condition about items with a newer version that is not followed, or not yet. Those
- * that wait for a gate wait for the same one, except items whose gate is the refresh interval.
+ * that wait for a gate wait for the same one, except items that are held, or whose gate is the
+ * refresh interval.
  */
 function updateCondition(resolutions: readonly Resolution[]): ConditionNow[] {
   const pending = resolutions.filter(isPending);
@@ -68,7 +69,8 @@ function updateCondition(resolutions: readonly Resolution[]): ConditionNow[] {
     ...waiting,
   ];
   if (available.length === 0) return [];
-  const [reason = "Synced"] = [...byReason.keys()].filter((one) => one !== "RefreshInterval");
+  const [first = "Synced"] = [...byReason.keys()].filter((one) => one !== "RefreshInterval");
+  const reason = byReason.has("Held") ? "Held" : first;
   return [{ type: "UpdateAvailable", status: "True", reason, message: available.join("; ") }];
 }
 

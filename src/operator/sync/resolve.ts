@@ -65,7 +65,7 @@ export function resolveItem(
   if (isReplacement(item, chosen, remembered))
     return { state: "other-owner", item, candidate: chosen };
   if (typeof item.version === "number") return resolvePinned(item, item.version, chosen);
-  const withheld = resolveWithheld(resource, item, chosen, gate, remembered, now);
+  const withheld = resolveWithheld(resource, item, chosen, remembered, now);
   return withheld ?? resolveLatest(resource, item, chosen, gate, remembered);
 }
 
@@ -95,6 +95,13 @@ const isOpened = (
   { latest }: Candidate,
 ): boolean => isOfResource(gate) && isAccepted(resource, item, latest);
 
+/** Reports whether a hold says what becomes of an item, whatever the gate of the resource. */
+const isHeld = (
+  { hold }: SyncResource,
+  { id }: SyncItem,
+  { isOfOtherVault }: Remembered,
+): boolean => hold !== undefined && (hold.versions.has(id) || isOfOtherVault === true);
+
 /**
  * Returns the state of an item whose entry is not the one of the bytes under its key, or whose key
  * the target lacks, while the gate of the whole resource is closed; `undefined` if there is nothing
@@ -105,12 +112,12 @@ function resolveWithheld(
   resource: SyncResource,
   item: SyncItem,
   candidate: Candidate,
-  gate: Gate | undefined,
   remembered: Remembered,
   now: number,
 ): Resolution | undefined {
-  if (gate === undefined || !isOfResource(gate) || isOpened(gate, resource, item, candidate))
-    return undefined;
+  const { updates: gate } = remembered;
+  if (gate === undefined || isHeld(resource, item, remembered)) return undefined;
+  if (isOpened(gate, resource, item, candidate)) return undefined;
   const { synced } = remembered;
   const withheld = { state: "withheld", item, candidate, gate } as const;
   if (synced === undefined)
