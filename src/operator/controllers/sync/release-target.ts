@@ -5,16 +5,23 @@ import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
 import { ifFound, isKubeError, type KubeError } from "../../kube/kube-error.ts";
 import { groupOf, type ObjectMeta, type OwnerReference } from "../../kube/resource.ts";
 import { isComplete, outweighsOthers } from "../../sync/decide.ts";
-import { goneClaims } from "../../sync/gone-claims.ts";
+import { goneClaims, isOwn } from "../../sync/gone-claims.ts";
 import { isOfOtherSpec } from "../../sync/item-form.ts";
-import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
-import { type TargetMetadata, targetState } from "../../sync/target.ts";
+import { isDerived, isMerged, type SyncResource } from "../../sync/sync-resource.ts";
+import {
+  type Claims,
+  type TargetMetadata,
+  type TargetState,
+  targetState,
+} from "../../sync/target.ts";
 import { renderPatch } from "./render-target.ts";
 import { isOfItem, isOfName } from "./bytes-of-item.ts";
 import type { Planned } from "./stages.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { FormerTarget, TargetRecords } from "./target-records.ts";
 import type { Versioned } from "../outcome/own-writes.ts";
+
+type OwnedState = Extract<TargetState, { readonly state: "owned" }>;
 
 interface Targets {
   readonly api: KubeApi;
@@ -174,26 +181,79 @@ async function removeGoneFrom(
 ): Promise<void> {
   const state = targetState(former, metadata);
   if (state.state !== "owned") return;
-  const { synced, content: digest = "", uid, resourceVersion } = state;
+  const { synced } = state;
   // What the resolutions say of bytes concerns the new target.
   const gone = goneClaims(resolutions, synced, ({ item }, claim) =>
     isOfName({ before, access }, item, claim),
   );
   if (gone.size === 0 || !outweighsOthers(resource, resolutions, [...gone.values()])) return;
-  const rest = new Map([...synced].filter(([id]) => !gone.has(id)));
-  // Which keys another spec made of a source is not known.
-  const isUnknown = [...gone].some(([id, { item }]) => isOfOtherSpec(item, synced.get(id)));
-  if (isUnknown || isDerived(resource) || rest.size === 0)
+  if (areMixed(former, synced, gone))
     return removeFormer(options, resource, { former, metadata }, signal);
-  const { kind, name } = former.target;
-  const ref = { namespace: former.namespace, name, uid, resourceVersion };
-  const rendering = { resource: former, owner: source.descriptor, content: new Map(), digest };
-  const patch = renderPatch({ ...rendering, synced: rest }, [], [...gone.keys()]);
   try {
-    await options.api.patch(targetDescriptor[kind], ref, patch, signal);
+    await removeKeys(options, { resource: former, source, signal }, state, gone);
   } catch (error) {
     if (!isKubeError(error, "Invalid")) throw error;
     // An immutable target stays as a whole, unless what would be left is not valid.
     if (lacksKeys(error)) await removeFormer(options, resource, { former, metadata }, signal);
   }
+}
+
+type Gone = ReturnType<typeof goneClaims>;
+
+/**
+ * Reports whether nothing says which keys of a target remain without sources that are gone, or none
+ * does. Which keys another spec made of a source is not known.
+ */
+const areMixed = (resource: SyncResource, synced: Claims, gone: Gone): boolean =>
+  isDerived(resource) ||
+  gone.size === synced.size ||
+  [...gone].some(([id, { item }]) => isOfOtherSpec(item, synced.get(id)));
+
+/** Removes keys from this state of a target. @throws KubeError */
+async function removeKeys(
+  { api }: Targets,
+  { resource, source, signal }: Pick<Planned, "resource" | "source" | "signal">,
+  { synced, content: digest = "", uid, resourceVersion }: OwnedState,
+  gone: Gone,
+): Promise<void> {
+  const { kind, name } = resource.target;
+  const ref = { namespace: resource.namespace, name, uid, resourceVersion };
+  const rest = new Map([...synced].filter(([id]) => !gone.has(id)));
+  const rendering = { resource, owner: source.descriptor, content: new Map(), digest };
+  const patch = renderPatch({ ...rendering, synced: rest }, [], [...gone.keys()]);
+  await api.patch(targetDescriptor[kind], ref, patch, signal);
+}
+
+/** Reports whether a write was rejected because the target has another type than requested. */
+const isOfOtherType = (error: unknown): boolean =>
+  isKubeError(error, "Invalid") &&
+  error.causes.length > 0 &&
+  error.causes.every(({ field }) => field === "type");
+
+/**
+ * Removes the keys of sources that are gone from a target that does not get its new content, because
+ * its type is another one. It is deleted if its keys are made of several sources, or if its type
+ * requires one of them. Returns what was done.
+ * @param rejection the error of the write
+ * @throws KubeError
+ */
+export async function removeGoneFromTarget(
+  options: Targets,
+  planned: Planned,
+  rejection: unknown,
+): Promise<"none" | "updated" | "deleted"> {
+  const { resource, resolutions, state, signal } = planned;
+  if (!isOfOtherType(rejection) || isMerged(resource) || !isOwn(state)) return "none";
+  const gone = goneClaims(resolutions, state.synced);
+  if (gone.size === 0 || !outweighsOthers(resource, resolutions, [...gone.values()])) return "none";
+  try {
+    if (!areMixed(resource, state.synced, gone)) {
+      await removeKeys(options, planned, state, gone);
+      return "updated";
+    }
+  } catch (error) {
+    if (!isKubeError(error, "Invalid") || !lacksKeys(error)) throw error;
+  }
+  await deleteTarget(options, resource, state, signal);
+  return "deleted";
 }

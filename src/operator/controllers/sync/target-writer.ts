@@ -23,13 +23,13 @@ import { writeFailure } from "./write-failure.ts";
 import type { Gathered } from "./gather-content.ts";
 import { isMergedAlready, keepRequired } from "./keep-required.ts";
 import { type Assembled, newContent } from "./new-content.ts";
-import { deleteTarget } from "./release-target.ts";
+import { deleteTarget, removeGoneFromTarget } from "./release-target.ts";
 import { mergeKeys } from "./merge-keys.ts";
 import { renderPatch, renderTarget, type Rendering } from "./render-target.ts";
 import { repairDelay } from "../outcome/repair-count.ts";
 import { calmDelay, type Repairs } from "./repairs.ts";
 import { DONE, type Failure, waitFor } from "../outcome/outcome.ts";
-import { failed, type Reported } from "./sync-result.ts";
+import { failed, type Reported, targetChanged } from "./sync-result.ts";
 import {
   type Assembling,
   type CurrentTarget,
@@ -134,7 +134,10 @@ export class TargetWriter {
     } catch (error) {
       const failure = writeFailure(error, resource);
       if (failure === undefined) throw error;
-      return failed(report, failure, state.state === "owned");
+      const effect = await removeGoneFromTarget(this.#options, planned, error);
+      if (effect === "none") return failed(report, failure, state.state === "owned");
+      const { next } = effect === "deleted" ? targetChanged("the target was removed") : failure;
+      return failed({ ...report, effect, changed: true }, { ...failure, next }, false);
     }
   }
 
