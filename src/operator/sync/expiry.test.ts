@@ -69,12 +69,14 @@ describe("expiriesOf", () => {
     expect(noticeOf(one, noticeMs)).toBeCloseTo(days);
   });
 
-  test("names a version and its certificate, and nothing of an item that is not found", () => {
+  test("names a version and its certificate, and the one that is kept of a missing source", () => {
     const known = { certificateOf: () => ({ from: FROM, to: TO - DAY }), expiresAtOf };
     expect(expiriesOf({}, [found(FROM)], known)).toMatchObject([
       { name: "db", to: TO },
       { name: "the certificate of db", to: TO - DAY, noticeAt: TO - 8 * DAY },
     ]);
-    expect(expiriesOf({}, [{ state: "missing", item }], known)).toEqual([]);
+    expect(expiriesOf({}, [{ state: "missing", item }], known)).toMatchObject([
+      { name: "the certificate of db", to: TO - DAY },
+    ]);
   });
 });

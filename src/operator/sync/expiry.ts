@@ -56,7 +56,10 @@ interface KnownLifetimes {
   expiresAtOf(resolution: Resolution): number | undefined;
 }
 
-/** Returns what expires of the items of a resource: versions of the vault, and certificates. */
+/**
+ * Returns what expires of the items of a resource: versions that the vault serves, and certificates,
+ * also those that a target keeps.
+ */
 export function expiriesOf(
   { expiryNoticeMs = DEFAULT_NOTICE_MS }: Pick<SyncResource, "expiryNoticeMs">,
   resolutions: readonly Resolution[],
@@ -67,10 +70,9 @@ export function expiriesOf(
     return { name, to, noticeAt: to - Math.min(expiryNoticeMs, longest) };
   };
   return resolutions.flatMap((one) => {
-    if (one.state !== "found") return [];
-    const { item, candidate, version } = one;
-    const from = candidate.createdAt?.get(version);
-    const to = known.expiresAtOf(one);
+    const { item } = one;
+    const from = one.state === "found" ? one.candidate.createdAt?.get(one.version) : undefined;
+    const to = one.state === "found" ? known.expiresAtOf(one) : undefined;
     const certificate = known.certificateOf(item);
     return [
       ...(to === undefined ? [] : [expiry(item.source, { from, to })]),

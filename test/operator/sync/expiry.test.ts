@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { certificate } from "../../lab/certificates.ts";
 import { ACCOUNT } from "../../lab/simulated/simulated-vault.ts";
+import { SHOP } from "../../lab/simulated/simulated-operator.ts";
 import { type Followed, SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
+import { freeze } from "./gated-targets.ts";
 
 /** Certificates in a target: when they expire, and when the resource says so. */
 const DAY = 86_400_000;
@@ -106,4 +108,30 @@ test("the previous version has the expiry that it had as the latest", async () =
     { version: 2, expiresAt: expiries[1] },
     { version: 3, expiresAt: expiries[2] },
   ]);
+});
+
+// Found by a review: nothing said that what a target keeps expires.
+test("the certificate that a target keeps of a missing source is reported", async () => {
+  const { world, notAfter } = await following({}, (cert) => cert);
+  await using _ = world;
+  world.vault().lists();
+  await world.settle(1.1 * DAY);
+  expect(world.condition("Ready")?.reason).toBe("SourceMissing");
+  const message = `expires soon, or has expired: the certificate of tls at ${notAfter}`;
+  expect(world.condition("ExpiringSoon")?.message).toBe(message);
+  await world.replace();
+  expect(world.condition("ExpiringSoon")?.message).toBe(message);
+});
+
+test("the certificate that a freeze keeps is reported, although another account has the name", async () => {
+  const { world, notAfter } = await following({}, (cert) => cert);
+  await using _ = world;
+  freeze(world, { until: new Date(world.clock.now() + 9 * DAY).toISOString() });
+  world.connection({ namespace: SHOP, name: "vault" }, { receive: "Anyone" });
+  await world.settle();
+  world.vault().lists({ name: "tls", owner: "pki@example.com", shared: true, version: 7 });
+  await world.settle(1.1 * DAY);
+  expect(world.condition("ExpiringSoon")?.message).toBe(
+    `expires soon, or has expired: the certificate of tls at ${notAfter}`,
+  );
 });
