@@ -5,6 +5,7 @@ import { partyOf } from "../store/credential.ts";
 import { chargedByLength } from "../protection/token-buckets.ts";
 import { requireRead } from "../access/permission.ts";
 import type { VaultContext } from "../context.ts";
+import { errors } from "../errors.ts";
 import { sendList } from "../http/etag.ts";
 import { jsonList } from "../http/json-list.ts";
 import { findSecret, type SecretAddress } from "../secrets/find-secret.ts";
@@ -14,15 +15,22 @@ import { versionRecord } from "../secrets/secret-record.ts";
 /** Maximum number of versions read in one transaction. */
 const MAX_PAGE_SIZE = 16;
 
+/** The secret whose versions are listed, up to a version. */
+interface Listed {
+  readonly id: string;
+  readonly upTo: number;
+  readonly now: number;
+}
+
 /**
  * Yields all versions up to `upTo` in ascending order. @throws ServiceError of `findSecret`;
- * `forbidden` without R
+ * `secret_not_found` when the name has become another secret; `forbidden` without R
  */
-async function* versionPages(
-  { store }: VaultContext,
+export async function* versionPages(
+  { store }: Pick<VaultContext, "store">,
   caller: Caller,
   address: SecretAddress,
-  { upTo, now }: { readonly upTo: number; readonly now: number },
+  { id, upTo, now }: Listed,
 ): AsyncGenerator<VersionRecord[], void> {
   const size = new PageSize(MAX_PAGE_SIZE);
   for (let after = 0; after < upTo;) {
@@ -31,6 +39,7 @@ async function* versionPages(
     const page = await store.read(async (transaction) => {
       // Each time, because access may have ended since.
       const found = await findSecret(transaction, caller, address, now);
+      if (found.secret.id !== id) throw errors.secretNotFound();
       requireRead(found);
       const versions = await transaction.secrets.versions(found.secret.id, from, atMost);
       return versions
@@ -54,11 +63,11 @@ export async function respondWithVersions(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const now = context.clock.now();
-  const { latest } = await context.store.read(
+  const { secret, latest } = await context.store.read(
     (transaction) => findSecret(transaction, caller, address, now),
     partyOf(caller),
   );
-  const until = { upTo: latest.version, now };
+  const listed = { id: secret.id, upTo: latest.version, now };
   await context.openLists.enterStream(caller.email, reply);
   return sendList(context, reply, () =>
     chargedByLength(
@@ -67,7 +76,7 @@ export async function respondWithVersions(
       jsonList(
         { key_name: address.name },
         "versions",
-        versionPages(context, caller, address, until),
+        versionPages(context, caller, address, listed),
       ),
     ),
   );

@@ -4,6 +4,7 @@ import { partyOf } from "../store/credential.ts";
 import { REFRESH_IDLE_MS } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
+import { errors } from "../errors.ts";
 import { jsonList } from "../http/json-list.ts";
 import { ownCandidates } from "../secrets/find-secret.ts";
 import type { Grant } from "../store/records.ts";
@@ -38,13 +39,14 @@ async function listed(
   return shares;
 }
 
-async function* sharePages(
-  { store, clock }: VaultContext,
+export async function* sharePages(
+  { store, clock }: Pick<VaultContext, "store" | "clock">,
   caller: Caller,
   name: string,
 ): AsyncGenerator<ListedShare[], void> {
   const now = clock.now();
   let after: Grant | undefined;
+  let listedId: string | undefined;
   do {
     const from = after;
     const { grants, shares } = await store.read(async (transaction) => {
@@ -52,6 +54,9 @@ async function* sharePages(
         await ownCandidates(transaction, caller, name, now),
         caller.scope,
       );
+      listedId ??= secret.id;
+      // The name has become another secret.
+      if (secret.id !== listedId) throw errors.secretNotFound();
       const page = await transaction.grants.grantees(secret.id, from, PAGE_SIZE);
       return { grants: page, shares: await listed(transaction, caller, page, now) };
     }, partyOf(caller));

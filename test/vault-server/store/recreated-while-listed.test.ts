@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { unlimitedScope } from "../../../src/protocol/scope.ts";
+import type { Caller } from "../../../src/vault/server/accounts/authenticate.ts";
+import { versionPages } from "../../../src/vault/server/secret-lists/list-versions.ts";
+import { sharePages } from "../../../src/vault/server/sharing/list-shares.ts";
+import type { Transaction } from "../../../src/vault/server/store/store.ts";
+import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
+import { ANN, envelope, secretOf, useStore, versionOf } from "../../lab/vault/use-store.ts";
+
+const { store, write } = useStore();
+const clock = new VirtualClock();
+const name = "db";
+/** More than a page has. */
+const MANY = 150;
+const caller: Caller = {
+  email: ANN,
+  scope: unlimitedScope,
+  credential: { kind: "token", digest: "", login: "", expiresAt: 1e18 },
+};
+
+async function addShared({ secrets, grants }: Transaction, id: string): Promise<void> {
+  await secrets.insert(secretOf(ANN, name, { id, nextVersion: MANY + 1 }));
+  for (let version = 1; version <= MANY; version += 1)
+    await secrets.insertVersion(id, versionOf(version, {}), envelope("v"));
+  const recipients = Array.from({ length: MANY }, (_, index) => ({
+    kind: "person" as const,
+    email: `user-${index}@example.com`,
+  }));
+  await grants.grant({ id, owner: ANN, name }, recipients, "R");
+}
+
+/** Reads a list of a secret that is deleted and recreated after the first page. */
+async function readWhileRecreated(pages: () => AsyncGenerator<unknown[]>): Promise<unknown[]> {
+  await write((transaction) => addShared(transaction, "first"));
+  const records: unknown[] = [];
+  for await (const page of pages()) {
+    if (records.length === 0) {
+      await write(async (transaction) => {
+        await transaction.secrets.remove("first");
+        await addShared(transaction, "second");
+      });
+    }
+    records.push(...page);
+  }
+  return records;
+}
+
+function versions(): AsyncGenerator<unknown[]> {
+  const listed = { id: "first", upTo: MANY, now: clock.now() };
+  const address = { family: "link", name, owner: ANN } as const;
+  return versionPages({ store: store() }, caller, address, listed);
+}
+
+function shares(): AsyncGenerator<unknown[]> {
+  return sharePages({ store: store(), clock }, caller, name);
+}
+
+test.each([
+  ["version", versions],
+  ["share", shares],
+])("a %s list is not continued with another secret of the name", async (_, pages) => {
+  await expect(readWhileRecreated(pages)).rejects.toMatchObject({ code: "secret_not_found" });
+});
