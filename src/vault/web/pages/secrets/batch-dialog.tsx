@@ -33,7 +33,7 @@ interface BatchDialogProps extends BatchProps {
   /** Says what will happen to a secret, and what has happened to it. */
   readonly plan: (secret: SecretRecord) => string;
   readonly outcome: (secret: SecretRecord) => string;
-  /** Reads the form once, before the work. */
+  /** Reads the form, before the work. */
   readonly prepare: (form: HTMLFormElement) => BatchWork;
   /** Says for how many secrets the work is done, and for how many it is not. */
   readonly tally: (done: number, rest: number) => string;
@@ -116,7 +116,8 @@ function ResultList({ secrets, plan, results, failed }: ResultListProps): VNode 
 
 /**
  * Lists the selected secrets and acts on them after a confirmation. If some fail, or the user stops
- * the work, it stays open and says which ones are done; confirming again repeats only the rest.
+ * the work, it stays open and says which ones are done; confirming again repeats only the rest, with
+ * the same fields.
  */
 export function BatchDialog(props: BatchDialogProps): VNode {
   const { title, confirm, variant, plan, outcome, prepare, tally, done, secrets, children } = props;
@@ -162,7 +163,9 @@ export function BatchDialog(props: BatchDialogProps): VNode {
         <p class="hint" role="status">
           {action.busy && tally(finished, secrets.length - finished)}
         </p>
-        {children}
+        <fieldset class="lockable" disabled={action.busy || finished > 0}>
+          {children}
+        </fieldset>
       </Form>
     </Dialog>
   );
