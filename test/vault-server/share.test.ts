@@ -56,6 +56,17 @@ describe("share", () => {
     ).toBe("200");
   });
 
+  test("with a team of another creator than expected is team_not_found, and shares nothing", async () => {
+    await bob.call("team_create", { group_id: "expected", members: [ann.email] });
+    const to = { group_id_to: "expected" };
+    expect((await secret.share({ ...to, group_creator: ann.email })).outcome()).toBe(
+      "404 team_not_found",
+    );
+    expect(await secret.outcomeOfReading(bob)).toBe("404 secret_not_found");
+    expect((await secret.share({ ...to, group_creator: "BOB@example.com" })).outcome()).toBe("200");
+    expect(await secret.outcomeOfReading(bob)).toBe("200");
+  });
+
   test("is forbidden for grantees, and secret_not_found for other users", async () => {
     await secret.shareWith(bob, "RW");
     expect(

@@ -15,6 +15,7 @@ import {
   owner,
   sendersRequest,
   callerRequest,
+  userEmail,
 } from "../schemas/request-fields.ts";
 
 /**
@@ -28,6 +29,10 @@ function shareRequest({ nameCharacters, sharesPerRequest }: RequestLimits) {
       permission: z
         .enum(["R", "W", "RW"])
         .meta({ description: "R reads and lists, W changes value and metadata, RW both." }),
+      group_creator: userEmail.optional().meta({
+        description:
+          "The creator that the caller knows of the team; another one returns `team_not_found`, and nothing is shared.",
+      }),
       invite: z.boolean().optional().meta({
         description:
           "False shares nothing and returns `invitation_required` when a recipient would be invited, or may be among too many strangers.",

@@ -7,11 +7,17 @@ import { callerEmail, userEmail, oneOrMore } from "./request-fields.ts";
 /** Recipients of a share: users by canonical address, or one team. */
 export type Recipients =
   | { readonly kind: "users"; readonly emails: readonly string[] }
-  | { readonly kind: "team"; readonly groupId: string };
+  | {
+      readonly kind: "team";
+      readonly groupId: string;
+      /** Creator that the team has to have, if the request names one. */
+      readonly creator?: string | undefined;
+    };
 
 interface NamedRecipients {
   readonly usr_id_to?: readonly string[] | undefined;
   readonly group_id_to?: string | undefined;
+  readonly group_creator?: string | undefined;
 }
 
 /** Body fields that `share` and `unshare` have in common. */
@@ -34,8 +40,9 @@ export function recipientsRequest({
 export function recipientsOf({
   usr_id_to: emails,
   group_id_to: groupId,
+  group_creator: creator,
 }: NamedRecipients): Recipients | undefined {
-  if (groupId !== undefined) return { kind: "team", groupId };
+  if (groupId !== undefined) return { kind: "team", groupId, creator };
   return emails && { kind: "users", emails };
 }
 

@@ -45,7 +45,8 @@ async function recipientsOf(
   now: number,
 ): Promise<Recipient[]> {
   if (to.kind === "team") {
-    const { groupId, id, members } = await memberTeam(transaction, caller, to.groupId);
+    const { groupId, id, creator, members } = await memberTeam(transaction, caller, to.groupId);
+    if (to.creator !== undefined && to.creator !== creator) throw errors.teamNotFound();
     const absent = await absentOf(transaction, caller, members, now);
     return [
       {

@@ -232,27 +232,35 @@ export async function listShares(
 
 /** Recipients of one request: one team, or users by email address. */
 export type Recipients =
-  | { readonly kind: "team"; readonly to: string }
+  | {
+      readonly kind: "team";
+      readonly to: string;
+      /** Creator that the page shows: nothing is shared with a team of another one. */
+      readonly creator: string | undefined;
+    }
   | { readonly kind: "people"; readonly to: readonly string[] };
 
 /**
  * Shares secrets, or changes the permission of existing shares: all of them with all recipients, or none.
  * @throws RequestError `invitation_required` without `invite`, when a recipient has no account or
- * is not logged in
+ * is not logged in; `team_not_found`
  */
 export async function shareSecrets(
   client: VaultClient,
   names: readonly string[],
-  { kind, to }: Recipients,
+  recipients: Recipients,
   { permission, invite }: { readonly permission: Permission; readonly invite: boolean },
 ): Promise<void> {
-  const recipients = kind === "people" ? { usr_id_to: to } : { group_id_to: to };
+  const to =
+    recipients.kind === "people"
+      ? { usr_id_to: recipients.to }
+      : { group_id_to: recipients.to, group_creator: recipients.creator };
   const body = {
     key_name: names,
     usr_id_from: client.email,
     permission,
     ...(!invite && { invite }),
-    ...recipients,
+    ...to,
   };
   await client.call("share", body, isObject);
 }

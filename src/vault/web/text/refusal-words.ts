@@ -80,7 +80,7 @@ const messages: Readonly<Record<ErrorCode, string | readonly Rule[]>> = {
   version_not_found: "This version no longer exists. Reload the page.",
   file_not_found: "This file no longer exists. Reload the page.",
   trash_entry_not_found: "This is no longer in the trash. Reload the page.",
-  team_not_found: "You are not in a team of this name.",
+  team_not_found: "You are not in this team, or another one has its name by now.",
   token_not_found: "It has already ended. Reload the page.",
   method_not_allowed: RELOAD,
   use_link_operation: `Its sharing has just changed. ${RELOAD}`,

@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Form } from "../../parts/form.tsx";
@@ -33,7 +33,7 @@ interface BatchDialogProps extends BatchProps {
   /** Says what will happen to a secret, and what has happened to it. */
   readonly plan: (secret: SecretRecord) => string;
   readonly outcome: (secret: SecretRecord) => string;
-  /** Reads the form, before the work. */
+  /** Reads the form. Once a secret is done, trying again continues the same work. */
   readonly prepare: (form: HTMLFormElement) => BatchWork;
   /** Says for how many secrets the work is done, and for how many it is not. */
   readonly tally: (done: number, rest: number) => string;
@@ -47,9 +47,9 @@ interface BatchDialogProps extends BatchProps {
 /** Outcome by `secretId`: `done`, or the reason of a failure. */
 type Results = ReadonlyMap<string, { readonly done: boolean; readonly text: string }>;
 
-/** Reports that further requests would fail as well: no response, or too many requests. */
-function endsWork({ status }: RequestError): boolean {
-  return status === 0 || status === 429;
+/** Reports that further requests would fail as well: no response, too many requests, or no team. */
+function endsWork({ status, code }: RequestError): boolean {
+  return status === 0 || status === 429 || code === "team_not_found";
 }
 
 /** Splits secrets into batches of at most `size`, at least 1. */
@@ -126,12 +126,15 @@ export function BatchDialog(props: BatchDialogProps): VNode {
   const action = useAction();
   const toast = useToast();
   const stop = useStop();
+  const started = useRef<BatchWork | undefined>(undefined);
   const focusTitle = useTitleFocus();
   const isDone = (secret: SecretRecord, of: Results): boolean =>
     of.get(secretId(secret))?.done === true;
   const countOf = (of: Results): number => secrets.filter((secret) => isDone(secret, of)).length;
   const run = async (form: HTMLFormElement): Promise<void> => {
-    const work = prepare(form);
+    // What the fields refer to may have changed, such as the creator of a team.
+    const work = (countOf(results) > 0 ? started.current : undefined) ?? prepare(form);
+    started.current = work;
     const next = new Map(results);
     const rest = secrets.filter((secret) => !isDone(secret, next));
     await workThrough(rest, work, stop.start(), (batch, failure) => {

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ListedShare } from "../../../../protocol/responses.ts";
+import type { ListedShare, TeamRecord } from "../../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Form } from "../../parts/form.tsx";
@@ -16,18 +16,21 @@ import { PermissionField, readPermission } from "./recipient-fields.tsx";
 
 const PAGE_SIZE = 10;
 
-function recipientsOf({ kind, to }: ListedShare): Recipients {
-  return kind === "team" ? { kind, to } : { kind: "people", to: [to] };
+function recipientsOf({ kind, to }: ListedShare, teams: readonly TeamRecord[]): Recipients {
+  if (kind !== "team") return { kind: "people", to: [to] };
+  return { kind, to, creator: teams.find(({ group_id: name }) => name === to)?.creator };
 }
 
 interface GrantDialogProps {
   readonly name: string;
   readonly share: ListedShare;
+  /** Teams of the user. */
+  readonly teams: readonly TeamRecord[];
   readonly onChange: () => Promise<void>;
   readonly onClose: () => void;
 }
 
-function PermissionDialog({ name, share, onChange, onClose }: GrantDialogProps): VNode {
+function PermissionDialog({ name, share, teams, onChange, onClose }: GrantDialogProps): VNode {
   const client = useClient();
   const toast = useToast();
   const action = useAction();
@@ -35,7 +38,7 @@ function PermissionDialog({ name, share, onChange, onClose }: GrantDialogProps):
   const work = async (form: HTMLFormElement): Promise<void> => {
     const permission = readPermission(form);
     if (permission !== share.permission) {
-      await shareSecrets(client, [name], recipientsOf(share), { permission, invite: true });
+      await shareSecrets(client, [name], recipientsOf(share, teams), { permission, invite: true });
       toast(`Changed the permission of ${share.to}.`);
       await onChange();
     }
@@ -143,11 +146,12 @@ function GrantItem({
 interface GrantListProps {
   readonly name: string;
   readonly shares: readonly ListedShare[];
+  readonly teams: readonly TeamRecord[];
   readonly onChange: () => Promise<void>;
 }
 
 /** Recipients of a secret, with buttons to change the permission and to stop sharing. */
-export function GrantList({ name, shares, onChange }: GrantListProps): VNode {
+export function GrantList({ name, shares, teams, onChange }: GrantListProps): VNode {
   const [wanted, setPage] = useState(0);
   const [open, setOpen] = useState<
     { readonly Dialog: typeof StopDialog; readonly share: ListedShare } | undefined
@@ -173,6 +177,7 @@ export function GrantList({ name, shares, onChange }: GrantListProps): VNode {
         <open.Dialog
           name={name}
           share={open.share}
+          teams={teams}
           onChange={onChange}
           onClose={() => setOpen(undefined)}
         />

@@ -1,3 +1,4 @@
+import type { TeamRecord } from "../../../../protocol/responses.ts";
 import { RequestError } from "../../service/request-error.ts";
 import type { Recipients } from "../../service/secrets.ts";
 import { emailList } from "../../text/email-list.ts";
@@ -16,11 +17,19 @@ function checkEmails(emails: readonly string[]): void {
 
 /**
  * Parses the recipients of a share: email addresses, apart by commas or spaces, or the name of one
- * team. What has an @ is a user, never a team.
- * @throws RequestError when one of several entries is not an address
+ * of the teams. What has an @ is a user, never a team.
+ * @throws RequestError when one of several entries is not an address; `team_not_found` for a team
+ * that the page does not show: the user has not seen its creator and its members
  */
-export function readRecipients(text: string): Recipients {
-  if (!text.includes("@")) return { kind: "team", to: text.trim() };
+export function readRecipients(text: string, teams: readonly TeamRecord[]): Recipients {
+  if (!text.includes("@")) {
+    const to = text.trim();
+    const team = teams.find(({ group_id: name }) => name === to);
+    // The vault rejects an @ in any form, and says why.
+    if (!team && !to.normalize("NFKC").includes("@"))
+      throw new RequestError("team_not_found", `You have no team “${to}”.`);
+    return { kind: "team", to, creator: team?.creator };
+  }
   const to = [...new Set(emailList(text))];
   checkEmails(to);
   return { kind: "people", to };

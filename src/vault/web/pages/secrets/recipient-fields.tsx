@@ -101,7 +101,7 @@ export function RecipientFields({ teams, known, failure }: RecipientFieldsProps)
         </p>
       )}
       {team && !accepted.has(team.group_id) && (
-        <label key={team.group_id} class="check">
+        <label key={`${team.creator} ${team.group_id}`} class="check">
           <input
             type="checkbox"
             required

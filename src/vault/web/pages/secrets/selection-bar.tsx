@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useRef, useState, useCallback } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { SecretRecord, TrashedRecord } from "../../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { daysText, useTrashDays } from "../../parts/vault-settings.ts";
@@ -10,14 +10,18 @@ import { PermanentField } from "../deletion/permanent-field.tsx";
 import { useDeletedToast } from "../deletion/use-deleted-toast.ts";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import type { Selection } from "./use-selection.ts";
-import { deleteSecrets, leaveSecret, shareSecrets } from "../../service/secrets.ts";
+import {
+  deleteSecrets,
+  leaveSecret,
+  shareSecrets,
+  type Recipients,
+} from "../../service/secrets.ts";
 import { formText } from "../../parts/form.tsx";
-import { useLoaded } from "../../parts/loaded-view.tsx";
 import { useInvitation } from "../../parts/use-invitation.tsx";
-import { listTeams } from "../../service/teams.ts";
 import { readRecipients } from "./read-recipients.ts";
 import { addressesOf, readPermission, RecipientFields } from "./recipient-fields.tsx";
 import { useKnownUsers } from "./use-known-users.ts";
+import { useTeams } from "./use-teams.ts";
 import { secretCount } from "../../text/formats.ts";
 
 /** Shares of one request: docs/design/vault-contract.md#limits. */
@@ -37,14 +41,21 @@ function notOwnText(count: number): string {
  */
 function ShareSelectedDialog({ secrets, ...props }: BatchProps): VNode {
   const client = useClient();
-  const { loaded } = useLoaded(useCallback(() => listTeams(client), [client]));
-  const teams = loaded.kind === "ready" ? loaded.value : [];
+  const { teams, follow } = useTeams();
   const known = useKnownUsers(teams);
   const invitation = useInvitation("share", known);
   const own = secrets.filter(({ owner }) => owner === client.email);
   const noun = own.length === 1 ? "secret" : "secrets";
+  const read = (form: HTMLFormElement): Recipients => {
+    try {
+      return readRecipients(formText(form, "usr_id_to"), teams);
+    } catch (error) {
+      void follow(error);
+      throw error;
+    }
+  };
   const prepare = (form: HTMLFormElement): BatchWork => {
-    const recipients = readRecipients(formText(form, "usr_id_to"));
+    const recipients = read(form);
     const permission = readPermission(form);
     const addresses = addressesOf(recipients, teams);
     const size =
@@ -56,9 +67,14 @@ function ShareSelectedDialog({ secrets, ...props }: BatchProps): VNode {
       split: (batch) => batchesOf(batch, size),
       send: async (batch) => {
         const names = batch.map(({ key_name: name }) => name);
-        const share = (invite: boolean): Promise<void> => {
+        const share = async (invite: boolean): Promise<void> => {
           invited ||= invite;
-          return shareSecrets(client, names, recipients, { permission, invite });
+          try {
+            await shareSecrets(client, names, recipients, { permission, invite });
+          } catch (error) {
+            await follow(error);
+            throw error;
+          }
         };
         // One decision counts for the whole selection.
         if (invited) await share(true);

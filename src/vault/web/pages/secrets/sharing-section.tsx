@@ -7,11 +7,11 @@ import { Icon } from "../../parts/icon.tsx";
 import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { listShares, unshareSecret, shareSecrets, type Recipients } from "../../service/secrets.ts";
-import { listTeams } from "../../service/teams.ts";
 import { useClient } from "../../session/client-context.ts";
 import { GrantList } from "./grant-list.tsx";
 import { linkOf } from "../../routing/route.ts";
 import { useKnownUsers } from "./use-known-users.ts";
+import { useTeams } from "./use-teams.ts";
 import { Form, formText } from "../../parts/form.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { useInvitation } from "../../parts/use-invitation.tsx";
@@ -24,6 +24,8 @@ interface ShareFormProps {
   /** Users who have an account: they are not asked about. */
   readonly known: ReadonlySet<string>;
   readonly onShared: () => Promise<void>;
+  /** Receives why sharing failed. */
+  readonly onFailed: (error: unknown) => Promise<void>;
 }
 
 function toText({ to }: Recipients): string {
@@ -32,20 +34,29 @@ function toText({ to }: Recipients): string {
 }
 
 /** Shares a secret, or changes the permission of a recipient. */
-function ShareForm({ name, teams, known, onShared }: ShareFormProps): VNode {
+function ShareForm({ name, teams, known, onShared, onFailed }: ShareFormProps): VNode {
   const client = useClient();
   const toast = useToast();
   const action = useAction();
   const invitation = useInvitation("share", known);
   // The fields of the next share know the team that this one has accepted.
   const [round, setRound] = useState(0);
+  const share = async (form: HTMLFormElement): Promise<Recipients> => {
+    try {
+      const recipients = readRecipients(formText(form, "usr_id_to"), teams);
+      const permission = readPermission(form);
+      await invitation.send(
+        (invite) => shareSecrets(client, [name], recipients, { permission, invite }),
+        addressesOf(recipients, teams),
+      );
+      return recipients;
+    } catch (error) {
+      await onFailed(error);
+      throw error;
+    }
+  };
   const work = async (form: HTMLFormElement): Promise<void> => {
-    const recipients = readRecipients(formText(form, "usr_id_to"));
-    const permission = readPermission(form);
-    await invitation.send(
-      (invite) => shareSecrets(client, [name], recipients, { permission, invite }),
-      addressesOf(recipients, teams),
-    );
+    const recipients = await share(form);
     form.reset();
     setRound(round + 1);
     toast(`Shared with ${toText(recipients)}.`);
@@ -123,13 +134,18 @@ export function SharingSection({ secret, onChange }: SharingSectionProps): VNode
   const shares = useLoaded(
     useCallback(() => listShares(client, secret.key_name), [client, secret]),
   );
-  const { loaded } = useLoaded(useCallback(() => listTeams(client), [client]));
-  const teams = loaded.kind === "ready" ? loaded.value : [];
+  const { teams, follow } = useTeams();
   const known = useKnownUsers(teams, shares.loaded.kind === "ready" ? shares.loaded.value : []);
   return (
     <section class="card" aria-labelledby="sharing-title">
       <h2 id="sharing-title">Sharing</h2>
-      <ShareForm name={secret.key_name} teams={teams} known={known} onShared={onChange} />
+      <ShareForm
+        name={secret.key_name}
+        teams={teams}
+        known={known}
+        onShared={onChange}
+        onFailed={follow}
+      />
       <LoadedView of={shares} what="shares">
         {(list) =>
           list.length === 0 ? (
@@ -140,7 +156,7 @@ export function SharingSection({ secret, onChange }: SharingSectionProps): VNode
                 <WriteOnlyLink secret={secret} />
               )}
               <h3>Shared with</h3>
-              <GrantList name={secret.key_name} shares={list} onChange={onChange} />
+              <GrantList name={secret.key_name} shares={list} teams={teams} onChange={onChange} />
             </>
           )
         }
