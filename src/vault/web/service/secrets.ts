@@ -173,15 +173,15 @@ export async function updateMetadata(
   );
 }
 
-/** Sets the removal of an own secret, in minutes from now. */
+/** Sets the removal of an own secret, in minutes from when the request is sent. */
 export async function scheduleRemoval(
   client: VaultClient,
   { key_name, key_version, owner }: SecretRecord,
-  minutes: number,
+  minutes: () => number,
 ): Promise<void> {
-  await client.call(
+  await client.callNow(
     "update_key_metadata",
-    { key_name, key_version, owner, delete_time: minutes },
+    () => ({ key_name, key_version, owner, delete_time: minutes() }),
     oneSecret,
   );
 }

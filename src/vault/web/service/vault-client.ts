@@ -39,10 +39,25 @@ export class VaultClient {
     body: RequestBody<O>,
     guard: Guard<T>,
   ): Promise<T> {
-    return readJson(
-      await this.open(operationPath[operation], { email: this.email, ...body }),
-      guard,
-    );
+    return this.callNow(operation, () => body, guard);
+  }
+
+  /**
+   * Runs an operation whose body depends on the time: it is made each time that it is sent, because
+   * a request may wait for a login. @throws RequestError
+   */
+  async callNow<T, O extends JsonOperation>(
+    operation: O,
+    bodyNow: () => RequestBody<O>,
+    guard: Guard<T>,
+  ): Promise<T> {
+    const send = (): Promise<Response> =>
+      post(
+        operationPath[operation],
+        { email: this.email, ...bodyNow() },
+        { csrfToken: this.#csrfToken },
+      );
+    return readJson(await this.guarded(send), guard);
   }
 
   /**

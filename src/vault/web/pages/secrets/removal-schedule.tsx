@@ -45,7 +45,7 @@ function ScheduleDialog({
   const work = async (form: HTMLFormElement): Promise<void> => {
     const date = wanted ? formText(form, "delete_time") : "";
     if (date !== at) {
-      const minutes = date === "" ? UNSET_DELETE_MINUTES : minutesUntil(date);
+      const minutes = (): number => (date === "" ? UNSET_DELETE_MINUTES : minutesUntil(date));
       await scheduleRemoval(client, secret, minutes);
       toast(
         date === ""
