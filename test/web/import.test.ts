@@ -37,6 +37,30 @@ function protect(key_name: string, key_value: string): Promise<unknown> {
 }
 
 describe("import of an .env file", () => {
+  test("starts in the folder of the list, and in the environment of its name", async () => {
+    for (const environment_type of ["prod", "staging"])
+      await users.ann.call("protect", {
+        key_name: `${environment_type}/db`,
+        key_value: "v",
+        metadata: { environment_type },
+      });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/secrets?folder=prod");
+    await page.getByRole("link", { name: "New secret" }).click();
+    await page.getByRole("button", { name: "Import a .env file" }).click();
+    await page.getByLabel("Content of the .env file").fill("A=1");
+    await page.getByRole("button", { name: "Create 1 secret" }).click();
+    await page.getByText("Created 1 secret.").waitFor();
+    expect(await stored("prod/A")).toMatchObject({ metadata: { environment_type: "prod" } });
+    await go("/new-secret");
+    await page.getByRole("button", { name: "Import a .env file" }).click();
+    await page.getByLabel("Content of the .env file").fill("B=1");
+    await page.getByLabel("Prefix of the names").fill("staging/");
+    await page.getByRole("button", { name: "Create 1 secret" }).click();
+    await page.getByText("Created 1 secret.").waitFor();
+    expect(await stored("staging/B")).toMatchObject({ metadata: { environment_type: "staging" } });
+  });
+
   test("creates what is new, and leaves what is in use unless the user updates it", async () => {
     await protect("shop/A", "before");
     const page = await openImport("A=1\nexport B='two words'\nno variable\nC=3 # comment\nC=4");

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { AreaField, TextField } from "../../parts/field.tsx";
 import { FileButton } from "../../parts/file-button.tsx";
 import { Form } from "../../parts/form.tsx";
@@ -12,8 +12,8 @@ import { navigate } from "../../routing/use-route.ts";
 import { RequestError } from "../../service/request-error.ts";
 import { DescriptionField, EnvironmentField, ExpiryField } from "./metadata-fields.tsx";
 import { defaultMetadata, readMetadata } from "./read-metadata.ts";
-import { placeIn } from "./list-view.ts";
-import { useSecrets } from "./secrets-context.ts";
+import { environmentIn, placeIn } from "./list-view.ts";
+import { useKnownSecrets, useSecrets } from "./secrets-context.ts";
 import { useImport, type Planned } from "./use-import.ts";
 import { readFile } from "./value-field.tsx";
 import { NameText } from "../../parts/value-text.tsx";
@@ -188,8 +188,15 @@ export function ImportForm(): VNode {
   const action = useAction();
   const [text, setText] = useState("");
   const { listQuery } = useSecrets();
-  const [start] = useState(() => placeIn(listQuery.current).prefix);
-  const [prefix, setPrefix] = useState(start);
+  const secrets = useKnownSecrets();
+  const [start] = useState(() => placeIn(listQuery.current));
+  const [prefix, setPrefix] = useState(start.prefix);
+  const initial = useMemo(() => {
+    const environment = environmentIn(prefix, secrets) ?? start.environment;
+    return environment === ""
+      ? defaultMetadata
+      : { ...defaultMetadata, environment_type: environment };
+  }, [prefix, secrets, start]);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const { planned, unreadable, repeated, progress, compare, store } = useImport(text, prefix);
   const ofKind = (kind: Planned["plan"]["kind"]): readonly Planned[] =>
@@ -214,7 +221,7 @@ export function ImportForm(): VNode {
     const done = summary(["Created", "Updated"], created.length, updated.length);
     finish(`${done}.`, { page: "secrets" }, "Show the list");
   };
-  const metadata = { initial: defaultMetadata, failure: action.failure };
+  const metadata = { initial, failure: action.failure };
   return (
     <Form
       action={action}
@@ -228,7 +235,7 @@ export function ImportForm(): VNode {
       <TextField
         label="Prefix of the names"
         name="prefix"
-        defaultValue={start}
+        defaultValue={start.prefix}
         placeholder="none, for example shop/"
         autocomplete="off"
         spellcheck={false}

@@ -234,6 +234,12 @@ export function placeIn(query: string): { readonly prefix: string; readonly envi
   return { prefix: startIn(folder), environment };
 }
 
+/** Returns the environment in use that a name starts with: `prod` of `prod/shop`. */
+export function environmentIn(name: string, secrets: readonly SecretRecord[]): string | undefined {
+  const start = name.includes("/") ? name.slice(0, name.indexOf("/")) : "";
+  return metadataChoices(secrets, "environment_type").includes(start) ? start : undefined;
+}
+
 /** Returns the query of a new secret that starts with this name and environment. */
 export function wantedQuery(name: string, environment: string): string {
   return queryOf({ name, environment });

@@ -14,7 +14,7 @@ import { createSecret, type NewSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { shortened } from "../../text/visible-text.ts";
 import { CustomMetadata } from "./custom-metadata.tsx";
-import { metadataChoices, placeIn, wantedIn } from "./list-view.ts";
+import { environmentIn, placeIn, wantedIn } from "./list-view.ts";
 import { AttributeFields, DescriptionField, ExpiryField } from "./metadata-fields.tsx";
 import { defaultMetadata, readMetadata } from "./read-metadata.ts";
 import { readSecretName } from "./secret-name.ts";
@@ -101,11 +101,7 @@ function usePlace(query: string, draft: Draft | undefined): Place {
     if (draft) return { ...defaultMetadata, ...draft.metadata };
     return chosen === "" ? defaultMetadata : { ...defaultMetadata, environment_type: chosen };
   }, [chosen, draft]);
-  const onName = (name: string): void => {
-    const start = name.includes("/") ? name.slice(0, name.indexOf("/")) : "";
-    const isKnown = metadataChoices(secrets, "environment_type").includes(start);
-    setNamed(isKnown ? start : undefined);
-  };
+  const onName = (name: string): void => setNamed(environmentIn(name, secrets));
   return { prefix: draft ? `${draft.key_name}-copy` : prefix, metadata, onName };
 }
 
