@@ -135,6 +135,8 @@ export function BatchDialog(props: BatchDialogProps): VNode {
     // What the fields refer to may have changed, such as the creator of a team.
     const work = (countOf(results) > 0 ? started.current : undefined) ?? prepare(form);
     started.current = work;
+    // A field that is locked would lose the focus.
+    form.querySelector<HTMLElement>('[type="submit"]')?.focus();
     const next = new Map(results);
     const rest = secrets.filter((secret) => !isDone(secret, next));
     await workThrough(rest, work, stop.start(), (batch, failure) => {
