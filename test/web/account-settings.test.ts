@@ -19,6 +19,12 @@ beforeEach(async () => {
 const outcome = async (caller: VaultClient | undefined) =>
   (await caller?.call("list_no_dup"))?.outcome();
 
+/** Returns the id of the caller's session or token. */
+async function currentId(caller: VaultClient): Promise<string> {
+  const { tokens } = (await caller.call("token_list")).json();
+  return tokens.find(({ current }: { current: boolean }) => current).id;
+}
+
 test("a user sees what acts as them, and ends a token, a browser, then all others", async () => {
   const firefox = {
     "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
@@ -58,6 +64,42 @@ test("a user sees what acts as them, and ends a token, a browser, then all other
   expect(await outcome(third)).toBe("401 invalid_token");
   expect(await outcome(fourth)).toBe("401 invalid_token");
   expect(await page.getByRole("button", { name: "Log out all others" }).count()).toBe(0);
+});
+
+test("a user ends all others, also when one has ended or was added since the page was opened", async () => {
+  const [ended, other] = [await WebSession.logIn(vault, ann), await WebSession.logIn(vault, ann)];
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/account");
+  const sessions = page.getByRole("list", { name: "Sessions" }).getByRole("listitem");
+  await expect.poll(() => sessions.count()).toBe(3);
+  await page.getByRole("button", { name: "Log out all others" }).click();
+  await ended.call("token_revoke", { id: await currentId(ended) });
+  const added = await WebSession.logIn(vault, ann);
+  await page.getByRole("dialog").getByRole("button", { name: "Log out all others" }).click();
+  await page.getByText("Logged out 2 browsers.").waitFor();
+  await expect.poll(() => sessions.count()).toBe(1);
+  expect(await outcome(other)).toBe("401 invalid_token");
+  expect(await outcome(added)).toBe("401 invalid_token");
+});
+
+test("a new login appears when the user returns to the page", async () => {
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/account");
+  const sessions = page.getByRole("list", { name: "Sessions" }).getByRole("listitem");
+  await expect.poll(() => sessions.count()).toBe(1);
+  await WebSession.logIn(vault, ann);
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await expect.poll(() => sessions.count()).toBe(2);
+});
+
+test("a token that has ended since the page was opened leaves the list", async () => {
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/api-token");
+  const tokens = page.getByRole("list", { name: "API tokens" }).getByRole("listitem");
+  await tokens.getByRole("button", { name: "Revoke API token" }).click();
+  await anns?.call("token_revoke", { id: await currentId(anns) });
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
+  await page.getByText("No API tokens.").waitFor();
 });
 
 test("a user changes the password and stays logged in", async () => {

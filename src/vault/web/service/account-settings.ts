@@ -4,6 +4,7 @@ import { isCredentialRecord, isSession, type Session, isTokenResponse } from "./
 import { isString, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 import { readJson } from "./send.ts";
+import { toRequestError } from "./request-error.ts";
 import { isObject } from "../../../lib/is-object.ts";
 
 /** A session, or a login of a program. */
@@ -20,12 +21,26 @@ export async function listCredentials(client: VaultClient): Promise<readonly Cre
   return (await client.call("token_list", {}, credentialList)).tokens;
 }
 
-/** Ends sessions and tokens. @throws RequestError `token_not_found` */
-export async function revokeCredentials(
-  client: VaultClient,
-  ids: readonly string[],
-): Promise<void> {
-  await client.call("token_revoke", { id: ids }, isObject);
+/** Ends a session or a token, unless it has ended. */
+export async function revokeCredential(client: VaultClient, id: string): Promise<void> {
+  try {
+    await client.call("token_revoke", { id }, isObject);
+  } catch (error) {
+    if (toRequestError(error).code !== "token_not_found") throw error;
+  }
+}
+
+/**
+ * Ends all sessions or all tokens but the current one, also those that were added since the user
+ * saw a list. Returns their number.
+ * @throws RequestError `token_not_found` when one of them ends in the meantime; none is ended then
+ */
+export async function revokeAll(client: VaultClient, kind: Credential["kind"]): Promise<number> {
+  const ids = (await listCredentials(client))
+    .filter((each) => each.kind === kind && !each.current)
+    .map(({ id }) => id);
+  if (ids.length > 0) await client.call("token_revoke", { id: ids }, isObject);
+  return ids.length;
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   NewPasswordFields,
   readNewPassword,
 } from "../../parts/password-field.tsx";
+import { useReturn } from "../../parts/use-return.ts";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { colorScheme, colorSchemes, type ColorScheme } from "../../parts/color-scheme.ts";
@@ -92,6 +93,8 @@ function PasswordSection({ onChanged }: { readonly onChanged: () => Promise<void
 export function AccountPage(): VNode {
   const client = useClient();
   const credentials = useLoaded(useCallback(() => listCredentials(client), [client]));
+  const { reload } = credentials;
+  useReturn(useCallback(() => void reload(), [reload]));
   return (
     <>
       <PageHeading title="Account" />
@@ -102,7 +105,7 @@ export function AccountPage(): VNode {
           <CredentialsSection kind="token" credentials={credentials} />
         </div>
         <div class="stack">
-          <PasswordSection onChanged={credentials.reload} />
+          <PasswordSection onChanged={reload} />
           <BlockedSendersSection />
           <ColorsSection />
         </div>

@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView, type Loading } from "../../parts/loaded-view.tsx";
 import { Pager } from "../../parts/pager.tsx";
-import { type Credential, revokeCredentials } from "../../service/account-settings.ts";
+import { type Credential, revokeAll, revokeCredential } from "../../service/account-settings.ts";
+import type { VaultClient } from "../../service/vault-client.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useClient } from "../../session/client-context.ts";
@@ -88,44 +89,62 @@ function CredentialItem({ credential, onEnd }: CredentialItemProps): VNode {
   );
 }
 
+/** Sessions or tokens to end: one, or all of a kind but the current one. */
+type Ending =
+  | { readonly what: "one"; readonly credential: Credential }
+  | { readonly what: "all"; readonly kind: Credential["kind"] };
+
 interface Words {
   readonly title: string;
   readonly confirm: string;
   readonly effect: string;
-  readonly done: string;
+  /** Ends them. Returns the message. */
+  readonly end: () => Promise<string>;
 }
 
-function wordsOf(ending: readonly Credential[]): Words {
-  const [first] = ending;
-  const isToken = first?.kind === "token";
-  const effect = isToken
-    ? "Programs that use it are rejected immediately and need another token."
-    : "It has to log in again.";
-  if (first && ending.length === 1) {
-    const name = credentialName(first);
-    return isToken
-      ? { title: `Revoke “${name}”?`, confirm: "Revoke", effect, done: `Revoked ${name}.` }
-      : { title: `Log out “${name}”?`, confirm: "Log out", effect, done: `Logged out ${name}.` };
-  }
-  const count = ending.length;
-  return isToken
+function wordsOfOne(client: VaultClient, credential: Credential): Words {
+  const name = credentialName(credential);
+  const end = async (done: string): Promise<string> => {
+    await revokeCredential(client, credential.id);
+    return `${done} ${name}.`;
+  };
+  return credential.kind === "token"
+    ? {
+        title: `Revoke “${name}”?`,
+        confirm: "Revoke",
+        effect: "Programs that use it are rejected immediately and need another token.",
+        end: () => end("Revoked"),
+      }
+    : {
+        title: `Log out “${name}”?`,
+        confirm: "Log out",
+        effect: "It has to log in again.",
+        end: () => end("Logged out"),
+      };
+}
+
+function wordsOfAll(client: VaultClient, kind: Credential["kind"]): Words {
+  const end = async (done: string, noun: string): Promise<string> => {
+    const count = await revokeAll(client, kind);
+    return `${done} ${count} ${count === 1 ? noun : `${noun}s`}.`;
+  };
+  return kind === "token"
     ? {
         title: "Revoke all API tokens?",
         confirm: "Revoke all",
         effect: "Programs that use them are rejected immediately.",
-        done: `Revoked ${count} API tokens.`,
+        end: () => end("Revoked", "API token"),
       }
     : {
         title: "Log out all other browsers?",
         confirm: "Log out all others",
         effect: "They have to log in again.",
-        done: `Logged out ${count} browsers.`,
+        end: () => end("Logged out", "browser"),
       };
 }
 
 interface EndCredentialsDialogProps {
-  /** Sessions, or tokens. */
-  readonly ending: readonly Credential[];
+  readonly ending: Ending;
   readonly onEnded: () => Promise<void>;
   readonly onClose: () => void;
 }
@@ -134,17 +153,14 @@ interface EndCredentialsDialogProps {
 function EndCredentialsDialog({ ending, onEnded, onClose }: EndCredentialsDialogProps): VNode {
   const client = useClient();
   const toast = useToast();
-  const { title, confirm, effect, done } = wordsOf(ending);
-  const end = async (): Promise<void> => {
-    await revokeCredentials(
-      client,
-      ending.map(({ id }) => id),
-    );
-    toast(done);
+  const { title, confirm, effect, end } =
+    ending.what === "one" ? wordsOfOne(client, ending.credential) : wordsOfAll(client, ending.kind);
+  const work = async (): Promise<void> => {
+    toast(await end());
     await onEnded();
   };
   return (
-    <ConfirmDialog title={title} confirm={confirm} work={end} onClose={onClose}>
+    <ConfirmDialog title={title} confirm={confirm} work={work} onClose={onClose}>
       <p>{effect}</p>
     </ConfirmDialog>
   );
@@ -177,7 +193,7 @@ function ofKind(list: readonly Credential[], kind: Credential["kind"]): Credenti
 interface CredentialListProps {
   readonly kind: Credential["kind"];
   readonly list: readonly Credential[];
-  readonly onEnd: (ending: readonly Credential[]) => void;
+  readonly onEnd: (ending: Ending) => void;
 }
 
 function CredentialList({ kind, list, onEnd }: CredentialListProps): VNode {
@@ -193,7 +209,7 @@ function CredentialList({ kind, list, onEnd }: CredentialListProps): VNode {
           <CredentialItem
             key={credential.id}
             credential={credential}
-            onEnd={() => onEnd([credential])}
+            onEnd={() => onEnd({ what: "one", credential })}
           />
         ))}
       </ul>
@@ -202,7 +218,7 @@ function CredentialList({ kind, list, onEnd }: CredentialListProps): VNode {
       )}
       {others.length > 1 && (
         <div class="buttons">
-          <button class="button" type="button" onClick={() => onEnd(others)}>
+          <button class="button" type="button" onClick={() => onEnd({ what: "all", kind })}>
             <Icon name="out" />
             {all}
           </button>
@@ -219,7 +235,7 @@ interface CredentialsSectionProps {
 
 /** Lists the sessions or the API tokens of the account, and ends them. */
 export function CredentialsSection({ kind, credentials }: CredentialsSectionProps): VNode {
-  const [ending, setEnding] = useState<readonly Credential[] | undefined>(undefined);
+  const [ending, setEnding] = useState<Ending | undefined>(undefined);
   const { title, lead } = words[kind];
   return (
     <section class="card" aria-labelledby={`${kind}s-title`}>

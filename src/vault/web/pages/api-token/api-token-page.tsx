@@ -9,6 +9,7 @@ import { Timestamp } from "../../parts/value-text.tsx";
 import { PageHeading, useTitleFocus } from "../../parts/page-heading.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import { useLoaded } from "../../parts/loaded-view.tsx";
+import { useReturn } from "../../parts/use-return.ts";
 import { listCredentials } from "../../service/account-settings.ts";
 import { useClient } from "../../session/client-context.ts";
 import { CredentialsSection } from "../account-settings/credentials-section.tsx";
@@ -117,10 +118,12 @@ function Usage(): VNode {
 export function ApiTokenPage(): VNode {
   const client = useClient();
   const credentials = useLoaded(useCallback(() => listCredentials(client), [client]));
+  const { reload } = credentials;
+  useReturn(useCallback(() => void reload(), [reload]));
   const [issued, setIssued] = useState<Issued | undefined>(undefined);
   const onIssued = async (tokens: TokenResponse): Promise<void> => {
     setIssued({ tokens, at: browserClock.now() });
-    await credentials.reload();
+    await reload();
   };
   return (
     <>
