@@ -148,3 +148,14 @@ test("an @ in the form for sharing is a user and never a team, in every form of 
     { kind: "person", to: bob },
   ]);
 });
+
+test("a new member appears when the user returns to the page", async () => {
+  await bobs.call("team_create", { group_id: "ops", members: [ann] });
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/teams");
+  const shown = page.getByRole("list", { name: "Members of ops" }).getByRole("listitem");
+  await expect.poll(() => shown.count()).toBe(2);
+  await bobs.call("team_add_members", { group_id: "ops", members: ["new@example.com"] });
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await expect.poll(() => shown.count()).toBe(3);
+});

@@ -12,6 +12,7 @@ import { useCallback, useState } from "preact/hooks";
 import { Empty } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
+import { useReturn } from "../../parts/use-return.ts";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useKnownUsers } from "../secrets/use-known-users.ts";
 import { TeamCard } from "./team-card.tsx";
@@ -69,6 +70,8 @@ export function TeamsPage(): VNode {
   const client = useClient();
   const [creating, setCreating] = useState(false);
   const list = useLoaded(useCallback(() => listTeams(client), [client]));
+  const { reload } = list;
+  useReturn(useCallback(() => void reload(), [reload]));
   const known = useKnownUsers(list.loaded.kind === "ready" ? list.loaded.value : []);
   return (
     <>
@@ -89,14 +92,14 @@ export function TeamsPage(): VNode {
           ) : (
             <ul class="cards">
               {teams.map((team) => (
-                <TeamCard key={team.group_id} team={team} known={known} onChange={list.reload} />
+                <TeamCard key={team.group_id} team={team} known={known} onChange={reload} />
               ))}
             </ul>
           )
         }
       </LoadedView>
       {creating && (
-        <NewTeamDialog known={known} onCreated={list.reload} onClose={() => setCreating(false)} />
+        <NewTeamDialog known={known} onCreated={reload} onClose={() => setCreating(false)} />
       )}
     </>
   );
