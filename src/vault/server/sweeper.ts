@@ -3,6 +3,13 @@ import { storeAnchor } from "./audit/anchored-audit-log.ts";
 import { REFRESH_IDLE_MS } from "./accounts/tokens.ts";
 import type { VaultContext } from "./context.ts";
 import { Removal } from "./protection/removal.ts";
+import {
+  BATCH_SIZE,
+  CHUNKS_PER_BATCH,
+  endTrash,
+  removeDue,
+  TRASH_PER_BATCH,
+} from "./protection/long-removal.ts";
 import { longWork } from "./long-work.ts";
 import { background, type Store, type Transaction } from "./store/store.ts";
 import type { ExpiredToken } from "./store/tables/account-tables.ts";
@@ -12,13 +19,6 @@ const INTERVAL_MS = 10_000;
 /** Age in ms of unfinished uploads to delete; longer than any upload may take. */
 const STAGED_MAX_AGE_MS = 3_600_000;
 
-/** Rows removed in one transaction: too few to block the event loop or to delay writers. */
-const BATCH_SIZE = 200;
-/** Values, of up to 1 MiB, and chunks of files, of 256 KiB, that one transaction overwrites. */
-const VALUES_PER_BATCH = 4;
-const CHUNKS_PER_BATCH = 8;
-/** Entries of the trash that one transaction ends: each file may erase some megabytes. */
-const TRASH_PER_BATCH = 10;
 const HOUR_MS = 3_600_000;
 /** Age in ms of the last read of a consumer to forget. */
 const CONSUMER_MAX_AGE_MS = 90 * 24 * HOUR_MS;
@@ -40,48 +40,6 @@ async function repeat(
   step: (transaction: Transaction) => Promise<boolean>,
 ): Promise<void> {
   while (await longWork.background(() => store.write(step, background)));
-}
-
-/**
- * Removes some of the retired secrets and those past their deadline; returns the number of the
- * latter, and whether there are more.
- */
-async function removeDue(
-  { secrets }: Transaction,
-  now: number,
-): Promise<{ removed: number; more: boolean }> {
-  const due = await secrets.due(now, BATCH_SIZE);
-  let removed = 0;
-  let values = 0;
-  let grants = 0;
-  for (const { id, retired } of due) {
-    values += await secrets.removeVersions(id, VALUES_PER_BATCH - values);
-    if (values >= VALUES_PER_BATCH) return { removed, more: true };
-    grants += await secrets.removeGrants(id, BATCH_SIZE - grants);
-    if (grants >= BATCH_SIZE) return { removed, more: true };
-    await secrets.remove(id);
-    if (!retired) removed += 1;
-  }
-  return { removed, more: due.length === BATCH_SIZE };
-}
-
-/**
- * Removes some of the retired files, and of the entries of the trash that have ended; returns
- * whether there are more.
- */
-async function endTrash(transaction: Transaction, now: number): Promise<boolean> {
-  const { trash, files } = transaction;
-  const ended = await trash.ended(now, TRASH_PER_BATCH);
-  const removal = new Removal();
-  let versions = 0;
-  for (const { retired, ...entry } of ended) {
-    if (retired) {
-      versions += await files.removeVersions(entry.id, BATCH_SIZE - versions);
-      if (versions >= BATCH_SIZE) return true;
-      await files.remove(entry.id);
-    } else await removal.remove(transaction, entry);
-  }
-  return ended.length === TRASH_PER_BATCH;
 }
 
 /**

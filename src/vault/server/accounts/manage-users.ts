@@ -8,6 +8,7 @@ import type { Store, Transaction } from "../store/store.ts";
 import { hashPassword } from "./password-hasher.ts";
 import { passwordProblem } from "./password-rules.ts";
 import { replacePassword } from "./change-password.ts";
+import { hasMuch, removeBelongings } from "./remove-belongings.ts";
 import { insertUser, newCredentials } from "./users.ts";
 
 /** Queues a line of the audit log for the server to write. */
@@ -46,14 +47,14 @@ export interface Belongings {
 }
 
 /**
- * Changes that the operator of a vault makes to its users; each is one transaction, and leaves a
- * line in the audit log.
+ * Changes that the operator of a vault makes to its users; each is one transaction, except the
+ * deletion of a user who has much, and leaves a line in the audit log.
  */
 export class UserManager {
   readonly #store: Store;
-  readonly #clock: Pick<Clock, "now">;
+  readonly #clock: Clock;
 
-  constructor(store: Store, clock: Pick<Clock, "now">) {
+  constructor(store: Store, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }
@@ -154,10 +155,17 @@ export class UserManager {
 
   /**
    * Removes a user with all secrets, files, shares and teams, and overwrites their bytes. All is
-   * removed, or nothing.
+   * removed, or nothing; but a user who has much is disabled first, and then removed in several
+   * transactions: one that deletes many rows takes a time that is quadratic in their number, and
+   * other writes wait for it.
    * @throws Error when there is no such user
    */
   async delete(email: string): Promise<string> {
+    const owner = canonicalEmail(email);
+    if (await this.#store.read((transaction) => hasMuch(transaction, owner))) {
+      await this.disable(owner);
+      await removeBelongings(this.#store, this.#clock, owner);
+    }
     const deleted = await this.#change("delete", email, async (transaction, user) => {
       const { tokens, sessions, teams, secrets, files, grants, users } = transaction;
       await tokens.removeOf(user);

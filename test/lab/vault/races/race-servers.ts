@@ -1,3 +1,4 @@
+import { systemClock } from "../../../../src/lib/clock.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { VaultClient, type VaultResponse } from "../vault-client.ts";
 import { UserManager } from "../../../../src/vault/server/accounts/manage-users.ts";
@@ -93,7 +94,7 @@ export class RaceServers implements AsyncDisposable {
     stop: AbortSignal,
   ) {
     this.store = store;
-    this.manager = new UserManager(store, { now: Date.now });
+    this.manager = new UserManager(store, systemClock);
     this.urls = servers.map(({ url }) => url);
     this.#audits = audits;
     this.#owned = owned;

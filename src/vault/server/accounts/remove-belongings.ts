@@ -1,0 +1,59 @@
+import type { Clock } from "../../../lib/clock.ts";
+import { BATCH_SIZE, CHUNKS_PER_BATCH, endTrash, removeDue } from "../protection/long-removal.ts";
+import { Removal } from "../protection/removal.ts";
+import { RETIRED_AT } from "../store/sql/retired-name.ts";
+import type { Store, Transaction } from "../store/store.ts";
+import type { TrashEntry } from "../store/tables/trash-table.ts";
+
+/** Rest between two transactions as a multiple of the time of the first: servers write then. */
+const YIELD_FACTOR = 0.5;
+/** Rows and bytes of an account that one transaction removes. */
+const MOST_ROWS = 500;
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** Reports whether an account has more than one transaction should remove. */
+export async function hasMuch({ usage }: Transaction, email: string): Promise<boolean> {
+  const { secrets, versions, grants, bytes } = await usage.of(email);
+  return secrets + versions + grants > MOST_ROWS || bytes > MOST_BYTES;
+}
+
+/** Returns some secrets and files of an account, also of its trash: none when all are retired. */
+async function someOf(
+  { handOver, trash }: Transaction,
+  email: string,
+): Promise<Pick<TrashEntry, "kind" | "id">[]> {
+  const secrets = await handOver.secrets(email, 0, "", BATCH_SIZE);
+  if (secrets.length > 0) return secrets.map(({ id }) => ({ kind: "secret", id }));
+  const files = await handOver.files(email, "", BATCH_SIZE);
+  if (files.length > 0) return files.map(({ id }) => ({ kind: "file", id }));
+  return trash.oldest(email, BATCH_SIZE);
+}
+
+/**
+ * Removes the secrets and files of an account, with its trash, in transactions of a few hundred
+ * rows, as the sweeper does: other writes are served between them. What an interruption leaves is
+ * removed by the next call.
+ */
+export async function removeBelongings(
+  store: Store,
+  clock: Pick<Clock, "monotonic" | "sleep">,
+  email: string,
+): Promise<void> {
+  const repeat = async (step: (transaction: Transaction) => Promise<boolean>): Promise<void> => {
+    let startedAt = clock.monotonic();
+    while (await store.write(step)) {
+      await clock.sleep(YIELD_FACTOR * (clock.monotonic() - startedAt));
+      startedAt = clock.monotonic();
+    }
+  };
+  await repeat(async (transaction) => {
+    const removal = new Removal();
+    const some = await someOf(transaction, email);
+    for (const entry of some) await removal.remove(transaction, entry);
+    return some.length > 0;
+  });
+  await repeat(async (transaction) => (await removeDue(transaction, RETIRED_AT)).more);
+  await repeat((transaction) => endTrash(transaction, RETIRED_AT));
+  // The bytes of removed files: they are staged before all uploads.
+  await repeat(({ files }) => files.discardStale(1, CHUNKS_PER_BATCH));
+}
