@@ -96,6 +96,21 @@ describe("work on many secrets", () => {
     expect(requests.bodies.map(({ usr_id_to: to }) => to)).toEqual([[bob], [bob]]);
   });
 
+  test("of some secrets leaves none of them selected after they are restored", async () => {
+    await users.ann.call("protect", { key_name: "other", key_value: "v" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await users.ann.call("protect", { key_name: "batch", key_value: "v" });
+    await go("/secrets");
+    await page.getByLabel("Select batch").check();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("Deleted 1 secret.").waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("Restored batch.").waitFor();
+    await page.getByLabel("Select other").check();
+    await page.getByText("1 selected", { exact: true }).waitFor();
+  });
+
   test("ends when its page is left", async () => {
     const page = await selectAll(120);
     const requests = await holdRequests(page, "delete");

@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 
 /** Identifies a secret in the list. Names are unique per owner. */
@@ -18,6 +18,13 @@ export interface Selection {
 /** Manages the selection. Secrets that leave the list leave the selection. */
 export function useSelection(list: readonly SecretRecord[]): Selection {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    setIds((former) => {
+      const listed = new Set(list.map(secretId));
+      const kept = [...former].filter((id) => listed.has(id));
+      return kept.length === former.size ? former : new Set(kept);
+    });
+  }, [list]);
   const secrets = useMemo(
     () => (ids.size === 0 ? [] : list.filter((secret) => ids.has(secretId(secret)))),
     [list, ids],
