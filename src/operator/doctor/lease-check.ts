@@ -1,6 +1,7 @@
 import { isObject } from "../../lib/is-object.ts";
 import { firstOf } from "../lib/first-of.ts";
 import type { KubeObject } from "../kube/resource.ts";
+import { shardLeaseName } from "../api/lease-names.ts";
 import { type Check, checksOf } from "./check.ts";
 
 /** Time without a renewal after which a Lease has expired for certain, in milliseconds. */
@@ -30,9 +31,6 @@ function shardLease({ metadata: { name }, spec }: KubeObject): ShardLease | unde
   };
 }
 
-const nameOf = (shard: number, shards: number): string =>
-  shards === 1 ? "vaultsync" : `vaultsync-${shard}-of-${shards}`;
-
 /**
  * Checks that each shard has a replica that works on it. The Leases of another number of shards
  * stay after a change of the flag: the last renewed one has the current number.
@@ -48,10 +46,12 @@ export function leaseCheck(objects: readonly KubeObject[], namespace: string, no
     `${Math.max(0, Math.round((now - renewedAt) / 1000))} s ago`;
   const isHeld = ({ holder, renewedAt }: ShardLease): boolean =>
     holder !== "" && now - renewedAt < EXPIRED_MS;
-  const all = Array.from({ length: shards }, (_, shard) => nameOf(shard, shards)).map((name) => ({
-    name,
-    lease: leases.find((one) => one.name === name),
-  }));
+  const all = Array.from({ length: shards }, (_, shard) => shardLeaseName(shard, shards)).map(
+    (name) => ({
+      name,
+      lease: leases.find((one) => one.name === name),
+    }),
+  );
   const free = all.filter(({ lease }) => lease === undefined || !isHeld(lease));
   if (free.length > 0) {
     const what = firstOf(free, {

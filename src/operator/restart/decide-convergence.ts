@@ -3,7 +3,7 @@ import type { PodUse, RunningPod } from "./running-pod.ts";
 import { firstOf } from "../lib/first-of.ts";
 
 /** The last change of a target, and what is known of the time since. */
-export interface TargetChange {
+interface Change {
   /** `<kind>/<name>` of the target. */
   readonly target: string;
   /** Former targets of the resource: whatever reads one has older content. */
@@ -16,10 +16,13 @@ export interface TargetChange {
   readonly isMounted: boolean;
   /** The kubelet does not renew the volumes of pods that run: the target is immutable. */
   readonly isImmutable: boolean;
-  /** The {@link nodesWithFormer} content of the target. */
-  readonly formerNodes: ReadonlySet<string>;
   /** Time in milliseconds within which a kubelet renews a volume. */
   readonly syncPeriodMs: number;
+}
+
+/** A change, and the {@link nodesWithFormer} content of its target. */
+export interface TargetChange extends Change {
+  readonly formerNodes: ReadonlySet<string>;
 }
 
 /** The workloads that may still run older content. */
@@ -45,13 +48,7 @@ type Lag = "none" | "follows" | "restart";
 function lagOf(
   { isReady, isTerminating }: RunningPod,
   { by, startedAt }: PodUse,
-  {
-    changedAt,
-    isCreation,
-    isMounted,
-    isImmutable,
-    syncPeriodMs,
-  }: Omit<TargetChange, "formerNodes">,
+  { changedAt, isCreation, isMounted, isImmutable, syncPeriodMs }: Change,
 ): Lag {
   // A kubelet may cache what it gives to a container of a pod that it knows.
   const isStartedLater = (cachedMs: number): boolean =>
@@ -71,7 +68,7 @@ function lagOf(
   }
 }
 
-const isCreatedAfter = (pod: RunningPod, { changedAt }: Pick<TargetChange, "changedAt">): boolean =>
+const isCreatedAfter = (pod: RunningPod, { changedAt }: Change): boolean =>
   pod.createdAt >= changedAt + PRECISION_MS;
 
 /** Reports whether no container of a pod that uses the target has started. */
@@ -86,7 +83,7 @@ const isWaiting = (uses: readonly PodUse[]): boolean =>
  */
 export function nodesWithFormer(
   pods: readonly RunningPod[],
-  change: Omit<TargetChange, "formerNodes">,
+  change: Change,
   before: ReadonlySet<string> = new Set(),
 ): ReadonlySet<string> {
   const nodes = new Set<string>();

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
+import { LEASE_NAME, shardLeaseName } from "../api/lease-names.ts";
 import { Deadline } from "../lib/deadline.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { jitter, type Random } from "../../lib/random.ts";
@@ -42,7 +43,6 @@ export interface ShardsOptions {
   readonly work: (shard: number, fence: WriteFence, signal: AbortSignal) => Promise<void>;
 }
 
-const LEASE_NAME = "vaultsync";
 /**
  * Time in milliseconds between two lists of a replica that holds the only shard. They show no more
  * than Leases to delete.
@@ -56,14 +56,6 @@ const STANDBY_SHARE = 1 / 4;
 
 /** Maximum length of a holder in a log line. */
 const MAX_HOLDER = 256;
-
-/**
- * Returns the name of the Lease of one shard. Its holder is the only process that writes for the
- * connections of the shard.
- */
-function shardLeaseName(shard: number, shards: number): string {
-  return shards === 1 ? LEASE_NAME : `${LEASE_NAME}-${shard}-of-${shards}`;
-}
 
 /**
  * Works on this replica's part of the shards, and takes over the shards of replicas that ended,

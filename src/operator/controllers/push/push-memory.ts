@@ -107,20 +107,13 @@ export function forgetOthers(memory: PushMemory, items: readonly PushItem[]): vo
     for (const id of each.keys()) if (!ids.has(id)) each.delete(id);
 }
 
-const entriesIn = ({
-  records,
-  seen,
-  compared,
-  uncertain,
-  repairs,
-  rejected,
-}: PushMemory): readonly Map<string, unknown>[] => [
-  records,
-  seen,
-  compared,
-  uncertain,
-  repairs,
-  rejected,
+const entriesIn = (memory: PushMemory): readonly Map<string, unknown>[] => [
+  memory.records,
+  memory.seen,
+  memory.compared,
+  memory.uncertain,
+  memory.repairs,
+  memory.rejected,
 ];
 
 const idOf = ({ key = "", filename }: PushItemStatus): string =>

@@ -127,8 +127,8 @@ export function writeAs<T>(
     return work(transaction, (changes) => {
       counted += changes;
       if (counted <= charged) return;
+      chargeChanges(context, caller, counted - charged);
       charged = counted;
-      chargeChanges(context, caller, changes);
     });
   };
   return store.write(whileLive, { ...partyOf(caller), ...writer });

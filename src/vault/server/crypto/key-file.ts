@@ -53,18 +53,28 @@ interface Ownership {
   readonly gid: number;
 }
 
-function writeSynced(path: string, content: string, { mode, uid, gid }: Ownership): void {
-  rmSync(path, { force: true });
+/**
+ * Creates a file that only its owner can read, and writes it to the disk.
+ * @param prepare is called before the content is written
+ */
+function createSynced(path: string, content: string, prepare?: (file: number) => void): void {
   const file = openSync(path, "wx", 0o600);
   try {
-    // A server that runs as another user must still be able to read it.
-    if (process.getuid?.() !== uid || process.getgid?.() !== gid) fchownSync(file, uid, gid);
-    fchmodSync(file, mode & 0o777);
+    prepare?.(file);
     writeFileSync(file, content);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
+}
+
+function writeSynced(path: string, content: string, { mode, uid, gid }: Ownership): void {
+  rmSync(path, { force: true });
+  createSynced(path, content, (file) => {
+    // A server that runs as another user must still be able to read it.
+    if (process.getuid?.() !== uid || process.getgid?.() !== gid) fchownSync(file, uid, gid);
+    fchmodSync(file, mode & 0o777);
+  });
 }
 
 function syncDirectory(path: string): void {
@@ -81,13 +91,7 @@ function syncDirectory(path: string): void {
  * @throws Error when it exists or cannot be written
  */
 export function createPrivateFile(path: string, content: string): void {
-  const file = openSync(path, "wx", 0o600);
-  try {
-    writeFileSync(file, content);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  createSynced(path, content);
   syncDirectory(dirname(path));
 }
 
