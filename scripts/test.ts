@@ -1,5 +1,6 @@
 /** Runs the whole suite, or the tests that the first argument names. */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { runAll, runNamed, type Menu, type Program } from "./menu/menu.ts";
 
 const vitest = (project: string, description: string): Program => ({
@@ -45,10 +46,22 @@ const onRequest: Menu = {
   },
 };
 
+/** Builds what the last tests need while the first ones run, until it is disposed. */
+function buildPrograms(): Disposable {
+  const program = join(import.meta.dirname, "build-test-programs.ts");
+  const child = spawn(process.execPath, [program], {
+    detached: true,
+    stdio: ["pipe", "inherit", "inherit"],
+  });
+  child.unref();
+  return { [Symbol.dispose]: () => child.stdin.destroy() };
+}
+
 /** `npm run check` has the unit tests. */
 async function runSuite(): Promise<number> {
+  using _programs = buildPrograms();
   const { status } = spawnSync("npm", ["run", "check"], { stdio: "inherit" });
-  return status === 0 ? runAll(suite) : (status ?? 1);
+  return status === 0 ? await runAll(suite) : (status ?? 1);
 }
 
 const unit = vitest("unit", "functions and modules, without a control plane");
