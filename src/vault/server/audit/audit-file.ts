@@ -1,5 +1,5 @@
-import { constants, type Stats } from "node:fs";
-import { open, readdir, rename, stat, type FileHandle } from "node:fs/promises";
+import { constants, type Stats, statSync } from "node:fs";
+import { open, readdir, rename, type FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { AuditLine } from "./audit-line.ts";
@@ -95,8 +95,8 @@ export class AuditFile implements AsyncDisposable {
   }
 
   /** @throws Error when the file at the path was replaced, or its length changed */
-  async check(): Promise<void> {
-    const stats = await stat(this.path);
+  check(): void {
+    const stats = statSync(this.path);
     const same =
       stats.ino === this.#identity?.ino &&
       stats.dev === this.#identity.dev &&
@@ -127,7 +127,7 @@ export class AuditFile implements AsyncDisposable {
 
   /** Renames the file and opens a new one in its place. */
   async rotate(segment: string): Promise<void> {
-    await this.check();
+    this.check();
     await rename(this.path, segment);
     await this.open();
   }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { open, realpath, rm } from "node:fs/promises";
-import type { Clock } from "../../../lib/clock.ts";
+import { type Clock, yieldToEventLoop } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { errors } from "../errors.ts";
 import { AuditFile, lockFile, rotatedSegments } from "./audit-file.ts";
@@ -251,8 +251,9 @@ export class AuditLog implements AsyncDisposable {
   async #store(take: TakeBatch): Promise<void> {
     const failure = this.#failure;
     const before = failure ? [await this.#recover(failure)] : [];
-    await this.#file.check();
-    // Not before: lines that have arrived by now share this write.
+    // The lines of all requests that have arrived by now share this write.
+    await yieldToEventLoop();
+    this.#file.check();
     const batch = take();
     let sealed = this.#seal([...before, ...batch]);
     if (this.#isFull(sealed.bytes.length) && (await this.#rotate())) {
