@@ -27,6 +27,8 @@ export interface Costs {
   readonly transferred: Transferred;
   /** CPU time of the API server, etcd and the controller manager. */
   readonly planeCpuSeconds: number;
+  /** CPU time of the vault, and of the benchmark with its watches and its proxy. */
+  readonly aroundCpuSeconds: number;
 }
 
 /** Begins to count, and returns a function that returns the costs since then. */
@@ -39,6 +41,9 @@ export async function beginCosts(
   const since = await stage.plane.auditMark();
   const before = await stage.vaultRequests();
   const planeBefore = await groupCpuSeconds(stage.plane.processGroup);
+  const around = async (): Promise<number> =>
+    (await cpuSeconds(stage.vault.pid)) + (await cpuSeconds(process.pid));
+  const aroundBefore = await around();
   const cpuBefore = running === undefined ? 0 : await cpuSeconds(running.pid);
   const bytesBefore =
     running === undefined ? { read: 0, written: 0 } : await transferredBytes(running.pid);
@@ -46,6 +51,7 @@ export async function beginCosts(
     const cpu = (await cpuSeconds(now.pid)) - cpuBefore;
     const { read, written } = await transferredBytes(now.pid);
     const planeCpuSeconds = (await groupCpuSeconds(stage.plane.processGroup)) - planeBefore;
+    const aroundCpuSeconds = (await around()) - aroundBefore;
     const after = await stage.vaultRequests();
     const vault = new Map([...after].map(([key, count]) => [key, count - (before.get(key) ?? 0)]));
     const events = (await stage.plane.auditEvents({ since })).filter(
@@ -68,6 +74,7 @@ export async function beginCosts(
       cpuSeconds: cpu,
       transferred: { read: read - bytesBefore.read, written: written - bytesBefore.written },
       planeCpuSeconds,
+      aroundCpuSeconds,
     };
   };
 }

@@ -25,6 +25,7 @@ export async function coldStart(scene: Scene): Promise<RunningSubject> {
   const seconds = (Math.max(ready.changedAt, targets.changedAt) - from) / 1_000;
   const costs = await end(running);
   const writes = costs.targetWrites + costs.statusWrites;
+  const allCpuSeconds = costs.cpuSeconds + costs.planeCpuSeconds + costs.aroundCpuSeconds;
   scene.coldStart.rate = writes / seconds;
   record(scene, "b1", {
     "time until all are in sync, s": seconds,
@@ -39,6 +40,9 @@ export async function coldStart(scene: Scene): Promise<RunningSubject> {
     "KiB written per resource": costs.transferred.written / 1024 / resources,
     "CPU s per 1,000 resources": (costs.cpuSeconds * 1_000) / resources,
     "CPU s of the control plane per 1,000 writes": (costs.planeCpuSeconds * 1_000) / writes,
+    "CPU s of vault and benchmark per 1,000 resources":
+      (costs.aroundCpuSeconds * 1_000) / resources,
+    "cores in use": allCpuSeconds / seconds,
   });
   return running;
 }
