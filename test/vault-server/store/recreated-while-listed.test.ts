@@ -1,17 +1,18 @@
 import { expect, test } from "vitest";
 import { unlimitedScope } from "../../../src/protocol/scope.ts";
 import type { Caller } from "../../../src/vault/server/accounts/authenticate.ts";
+import { listedPages } from "../../../src/vault/server/files/list-response.ts";
 import { versionPages } from "../../../src/vault/server/secret-lists/list-versions.ts";
 import { sharePages } from "../../../src/vault/server/sharing/list-shares.ts";
 import type { Transaction } from "../../../src/vault/server/store/store.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
-import { ANN, envelope, secretOf, useStore, versionOf } from "../../lab/vault/use-store.ts";
+import { ANN, envelope, NOW, secretOf, useStore, versionOf } from "../../lab/vault/use-store.ts";
 
 const { store, write } = useStore();
 const clock = new VirtualClock();
 const name = "db";
 /** More than a page has. */
-const MANY = 150;
+const MANY = 250;
 const caller: Caller = {
   email: ANN,
   scope: unlimitedScope,
@@ -29,15 +30,32 @@ async function addShared({ secrets, grants }: Transaction, id: string): Promise<
   await grants.grant({ id, owner: ANN, name }, recipients, "R");
 }
 
-/** Reads a list of a secret that is deleted and recreated after the first page. */
-async function readWhileRecreated(pages: () => AsyncGenerator<unknown[]>): Promise<unknown[]> {
-  await write((transaction) => addShared(transaction, "first"));
+async function addFile({ files }: Transaction, id: string): Promise<void> {
+  await files.insert({ id, owner: ANN, name, nextVersion: MANY + 1 });
+  for (let version = 1; version <= MANY; version += 1) {
+    const blobId = `${id}-${version}`;
+    const sealed = { size: 1, createdAt: NOW, blobId, digest: envelope("d") };
+    await files.insertVersion(id, { version, ...sealed });
+  }
+}
+
+async function addBoth(transaction: Transaction, id: string): Promise<void> {
+  await addShared(transaction, id);
+  await addFile(transaction, id);
+}
+
+/** Reads a list of a secret or file that is deleted and recreated after the first page. */
+async function readWhileRecreated(
+  pages: () => AsyncGenerator<readonly unknown[]>,
+): Promise<unknown[]> {
+  await write((transaction) => addBoth(transaction, "first"));
   const records: unknown[] = [];
   for await (const page of pages()) {
     if (records.length === 0) {
       await write(async (transaction) => {
         await transaction.secrets.remove("first");
-        await addShared(transaction, "second");
+        await transaction.files.remove("first");
+        await addBoth(transaction, "second");
       });
     }
     records.push(...page);
@@ -55,9 +73,14 @@ function shares(): AsyncGenerator<unknown[]> {
   return sharePages({ store: store(), clock }, caller, name);
 }
 
+function fileVersions(): AsyncGenerator<readonly unknown[]> {
+  return listedPages({ store: store() }, caller);
+}
+
 test.each([
-  ["version", versions],
-  ["share", shares],
-])("a %s list is not continued with another secret of the name", async (_, pages) => {
-  await expect(readWhileRecreated(pages)).rejects.toMatchObject({ code: "secret_not_found" });
+  ["version", versions, "secret_not_found"],
+  ["share", shares, "secret_not_found"],
+  ["file", fileVersions, "unavailable"],
+])("a %s list is not continued with what was recreated under the name", async (_, pages, code) => {
+  await expect(readWhileRecreated(pages)).rejects.toMatchObject({ code });
 });

@@ -6,6 +6,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import { eachPage } from "../store/all-pages.ts";
 import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
+import { errors } from "../errors.ts";
 import { isKnown } from "../http/etag.ts";
 import { nestedJsonList, type NestedItem } from "../http/json-list.ts";
 import { sendJson } from "../http/json-stream.ts";
@@ -36,14 +37,29 @@ function itemOf(context: VaultContext, { file, version }: ListedVersion): Nested
   return { key: file.id, item, fields };
 }
 
-/** Yields all versions of a user's files, by name in code point order, then by number. */
+/**
+ * Yields all versions of a user's files, by name in code point order, then by number. @throws
+ * ServiceError `unavailable` when the file at the end of a page is gone before the next page
+ */
+export async function* listedPages(
+  { store }: Pick<VaultContext, "store">,
+  caller: Caller,
+): AsyncGenerator<readonly ListedVersion[], void> {
+  yield* eachPage(PAGE_SIZE, (after: ListedVersion | undefined) =>
+    store.read(async ({ files }) => {
+      // The next page would lack its last versions, or begin with another file's.
+      if (after && (await files.find(caller.email, after.file.name))?.id !== after.file.id)
+        throw errors.fileDeletedWhileListed();
+      return files.list(caller.email, after, PAGE_SIZE);
+    }, partyOf(caller)),
+  );
+}
+
 async function* filePages(
   context: VaultContext,
   caller: Caller,
 ): AsyncGenerator<NestedItem[], void> {
-  const read = (after: ListedVersion | undefined): Promise<ListedVersion[]> =>
-    context.store.read(({ files }) => files.list(caller.email, after, PAGE_SIZE), partyOf(caller));
-  for await (const page of eachPage(PAGE_SIZE, read))
+  for await (const page of listedPages(context, caller))
     yield page.map((listed) => itemOf(context, listed));
 }
 
