@@ -44,6 +44,19 @@ describe("Undo", () => {
     expect((await users.bob.call("expose_link", { key_name: "db" })).status).toBe(200);
   });
 
+  test("leaves the page with the account, and names nothing after the logout", async () => {
+    await protect("db");
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "db"));
+    await page.getByRole("button", { name: "Delete secret" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete secret" }).click();
+    await undo(page).waitFor();
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("heading", { name: "Log in" }).waitFor();
+    expect(await undo(page).count()).toBe(0);
+    expect(await page.getByText("Deleted db.").count()).toBe(0);
+  });
+
   test("restores all secrets of a selection", async () => {
     const all = Array.from({ length: 3 }, (_, at) => `a${at}`);
     for (const name of all) await protect(name);

@@ -112,7 +112,7 @@ export function App(): VNode {
   return (
     <SendsEmailProvider value={control.sendsEmail}>
       <TrashDaysProvider value={control.trashDays}>
-        <Toasts>
+        <Toasts key={signedIn && signedIn.email}>
           <Layout route={route} {...signedIn}>
             <Content route={route} control={control} />
           </Layout>

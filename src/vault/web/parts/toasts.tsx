@@ -68,7 +68,10 @@ export function ToastSlot(): VNode {
   );
 }
 
-/** Keeps the message of the pages inside it for some seconds. */
+/**
+ * Keeps the message of the pages inside it for some seconds. Its key is the account: a message that
+ * names what one account has does not stay for another.
+ */
 export function Toasts({ children }: { readonly children: ComponentChildren }): VNode {
   const [toast, setToast] = useState<Toast | undefined>(undefined);
   const add = useCallback<ShowToast>(
