@@ -118,6 +118,29 @@ describe("file upload", () => {
     await writes.commit();
   });
 
+  test("that is canceled while the session is renewed is not sent again", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go("/files");
+    await page.getByText("No files yet").waitFor();
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/app/session", async (route) => {
+      arrive();
+      await released;
+      await route.continue();
+    });
+    // Another session of the user: the page's requests have the token of the former one.
+    const data = { email: ann, password: vault.passwords.get(ann) };
+    await page.context().request.post(`${vault.url}/app/log_in`, { data });
+    await pick(page, "canceled.bin", randomBytes(100));
+    await arrived;
+    await page.getByRole("button", { name: "Cancel upload of canceled.bin" }).click();
+    release();
+    await pick(page, "next.bin", randomBytes(100));
+    await row(page, "next.bin").waitFor();
+    expect(await listed()).toMatchObject([{ filename: "next.bin" }]);
+  });
+
   test("of a file above the limit fails with the reason", async () => {
     const small = browser.keep(
       await TestVault.start({ emails: [ann], limits: { fileBytes: 1000 } }),

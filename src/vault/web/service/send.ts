@@ -41,6 +41,8 @@ function sendOnce(path: string, { headers, body, upload, download }: Sent): Prom
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     const signal = (upload ?? download)?.signal;
+    // Of a request that is sent again after a login.
+    signal?.throwIfAborted();
     const deadline = startDeadline(() => {
       reject(timedOut());
       request.abort();
