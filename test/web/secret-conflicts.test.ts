@@ -85,6 +85,23 @@ describe("a secret that a colleague changes", () => {
     expect(second).not.toHaveProperty("stage");
   });
 
+  test("says why metadata was not saved also when the latest version cannot be fetched", async () => {
+    await protect({ key_value: "one" });
+    const page = await openSecret();
+    await page.getByRole("link", { name: "shop-db" }).click();
+    await page.getByRole("button", { name: "Edit metadata" }).click();
+    await protect({ key_value: "two" });
+    await page.route("**/version_list", (route) => route.abort());
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Classification").fill("edited");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("alert").getByText("Nothing was changed.").waitFor();
+    await page.unroute("**/version_list");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("button", { name: "Edit version 2 instead" }).click();
+    expect(await dialog.getByLabel("Classification").inputValue()).toBe("edited");
+  });
+
   test("gets a new version only after the user has seen the colleague's", async () => {
     await protect({ key_value: "one" });
     const page = await openSecret();

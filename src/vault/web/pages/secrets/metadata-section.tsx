@@ -8,7 +8,7 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { Form } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { Canceled, useAction } from "../../parts/use-action.ts";
+import { useAction } from "../../parts/use-action.ts";
 import { toRequestError } from "../../service/request-error.ts";
 import { updateMetadata, type MetadataChanges } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
@@ -79,7 +79,7 @@ function MetadataForm({
       if (toRequestError(error).code !== "version_changed") throw error;
       setRejected(changes);
       await onChange();
-      throw new Canceled();
+      throw error;
     }
     toast("Saved metadata.");
     await onChange();
@@ -89,9 +89,15 @@ function MetadataForm({
     if (Object.keys(changes.metadata).length + changes.removed.length > 0) await save(changes);
     onClose();
   };
+  const newer = rejected && latest !== secret;
   return (
-    <Form action={action} submit="Save" work={work} onCancel={onClose}>
-      {rejected && latest !== secret && (
+    <Form
+      action={newer ? { ...action, failure: undefined } : action}
+      submit="Save"
+      work={work}
+      onCancel={onClose}
+    >
+      {newer && (
         <NewerVersion
           edited={secret.key_version}
           latest={latest.key_version}
