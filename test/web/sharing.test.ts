@@ -142,6 +142,28 @@ describe("sharing section", () => {
     await users.bob.call("team_delete", { group_id: "platform" });
   });
 
+  test("does not take one team for another whose name has the same checksum", async () => {
+    // With Bob's address before them, the names have the same FNV-1a checksum of 32 bits.
+    const [known, similar] = ["1m9s1i3-team", "siwe4m-team"];
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    for (const group_id of [known, similar])
+      await users.bob.call("team_create", { group_id, members: [ann] });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const recipients = page.getByLabel("User or team", { exact: true });
+    await recipients.fill(known);
+    await page.getByLabel("I know this team.").check();
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await page.getByText(`Shared with ${known}.`).waitFor();
+    const offered = page.locator("datalist option");
+    await expect
+      .poll(() => offered.evaluateAll((all) => all.map((one) => one.getAttribute("value"))))
+      .toEqual([known, bob]);
+    await recipients.fill(similar);
+    await page.getByLabel("I know this team.").waitFor();
+    for (const group_id of [known, similar]) await users.bob.call("team_delete", { group_id });
+  });
+
   test("asks before it shares with a team whose members may have no account", async () => {
     const typo = "robbin@exmaple.com";
     await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });

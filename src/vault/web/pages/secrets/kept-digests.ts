@@ -2,7 +2,10 @@ import { isString, listOf } from "../../service/shape.ts";
 import type { TeamRecord, SecretRecord } from "../../../../protocol/responses.ts";
 import { secretId } from "./use-selection.ts";
 
-/** Returns a short digest (FNV-1a): the storage of the browser names no secret and no user. */
+/**
+ * Returns a short digest (FNV-1a): the storage of the browser names no secret and no user. Others
+ * can choose names with equal digests.
+ */
 function digestOf(text: string): string {
   let hash = 0x811c9dc5;
   for (const character of text)
@@ -35,23 +38,32 @@ function keepDigests(name: string, digests: Iterable<string>): void {
 const TEAMS_PREFIX = "vaultsync-teams-";
 
 const nameOf = (email: string): string => TEAMS_PREFIX + digestOf(email);
-const teamOf = ({ group_id: name, creator }: TeamRecord): string => digestOf(`${creator} ${name}`);
 
-/** Returns the names of the user's teams and of those that the user has accepted. */
-export function acceptedTeams(email: string, teams: readonly TeamRecord[]): ReadonlySet<string> {
-  const accepted = keptDigests(nameOf(email));
-  return new Set(
-    teams
-      .filter((team) => team.creator === email || accepted?.has(teamOf(team)) === true)
-      .map(({ group_id: name }) => name),
-  );
+/** Returns a digest of a team that no other team has, in hexadecimal. */
+async function teamOf({ group_id: name, creator }: TeamRecord): Promise<string> {
+  const text = new TextEncoder().encode(`${creator} ${name}`);
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", text));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Returns the teams that the user has accepted: none on a page without HTTPS. */
+export async function acceptedTeams(
+  email: string,
+  teams: readonly TeamRecord[],
+): Promise<ReadonlySet<TeamRecord>> {
+  const kept = keptDigests(nameOf(email));
+  if (!kept || !isSecureContext) return new Set();
+  const digests = await Promise.all(teams.map(teamOf));
+  return new Set(teams.filter((_, at) => kept.has(digests[at] ?? "")));
 }
 
 /** Keeps whether the user has accepted a team of another user. */
-export function acceptTeam(email: string, team: TeamRecord, accepts: boolean): void {
+export async function acceptTeam(email: string, team: TeamRecord, accepts: boolean): Promise<void> {
+  if (!isSecureContext) return;
+  const digest = await teamOf(team);
   const accepted = new Set(keptDigests(nameOf(email)));
-  if (accepts) accepted.add(teamOf(team));
-  else accepted.delete(teamOf(team));
+  if (accepts) accepted.add(digest);
+  else accepted.delete(digest);
   keepDigests(nameOf(email), accepted);
 }
 

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type { Permission, TeamRecord } from "../../../../protocol/responses.ts";
 import { ChipsField, type Mark, type Suggestion } from "../../parts/chips-field.tsx";
 import { ChoiceField } from "../../parts/field.tsx";
@@ -63,17 +63,24 @@ export function userMark(known: ReadonlySet<string>): (entry: string) => Mark | 
   return (entry) => (known.has(entry) ? undefined : { text: "No account?", warn: true });
 }
 
+/** Returns whether a team is the user's, or accepted when the form opened: a checked box stays. */
+function useAccepted(teams: readonly TeamRecord[]): (team: TeamRecord) => boolean {
+  const { email } = useClient();
+  const [accepted, setAccepted] = useState<ReadonlySet<TeamRecord>>(new Set());
+  useEffect(() => void acceptedTeams(email, teams).then(setAccepted), [email, teams]);
+  return useCallback((team) => team.creator === email || accepted.has(team), [email, accepted]);
+}
+
 /** Users or a team, and their permission. Shows the members of a team: they will have access. */
 export function RecipientFields({ teams, known, failure }: RecipientFieldsProps): VNode {
   const { email } = useClient();
   const [typed, setTyped] = useState("");
   const team = teams.find(({ group_id }) => group_id === typed.trim());
-  // From when the form opened: a box that was checked stays.
-  const accepted = useMemo(() => acceptedTeams(email, teams), [email, teams]);
-  const suggestions = useMemo(() => {
-    const offered = teams.filter(({ group_id: name }) => accepted.has(name));
-    return suggestionsOf(offered, known, email);
-  }, [teams, accepted, known, email]);
+  const isAccepted = useAccepted(teams);
+  const suggestions = useMemo(
+    () => suggestionsOf(teams.filter(isAccepted), known, email),
+    [teams, isAccepted, known, email],
+  );
   const ofUser = userMark(known);
   const markOf = (entry: string): Mark | undefined => {
     if (entry.includes("@")) return ofUser(entry);
@@ -100,12 +107,12 @@ export function RecipientFields({ teams, known, failure }: RecipientFieldsProps)
           {team.members.join(", ")}
         </p>
       )}
-      {team && !accepted.has(team.group_id) && (
+      {team && !isAccepted(team) && (
         <label key={`${team.creator} ${team.group_id}`} class="check">
           <input
             type="checkbox"
             required
-            onChange={(event) => acceptTeam(email, team, event.currentTarget.checked)}
+            onChange={(event) => void acceptTeam(email, team, event.currentTarget.checked)}
           />
           <span class="break">
             I know this team. {team.creator} can add members, who then have access, too.
