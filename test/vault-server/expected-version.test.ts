@@ -98,6 +98,20 @@ test("expected_version of protect_link adds a version to the latest one only", a
   ]);
 });
 
+test("expected_version of version_delete keeps the versions of a recreated secret", async () => {
+  const name = await secretWithTwoVersions();
+  await ann.call("protect", { key_name: name, key_value: "three" });
+  await ann.call("delete", { key_name: name });
+  for (const key_value of ["new one", "new two"])
+    await ann.call("protect", { key_name: name, key_value });
+  const remove = (expected_version: number) =>
+    ann.call("version_delete", { key_name: name, key_version: 1, expected_version });
+  expect((await remove(3)).outcome()).toBe("409 version_changed");
+  expect(await versionsOf(ann, name)).toHaveLength(2);
+  expect((await remove(2)).outcome()).toBe("200");
+  expect(await versionsOf(ann, name)).toMatchObject([{ key_version: 2 }]);
+});
+
 describe("update_key_metadata", () => {
   test("changes nothing when expected_version is no longer the latest", async () => {
     const name = await secretWithTwoVersions();

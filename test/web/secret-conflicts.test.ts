@@ -102,6 +102,22 @@ describe("a secret that a colleague changes", () => {
     expect(await dialog.getByLabel("Classification").inputValue()).toBe("edited");
   });
 
+  test("keeps the versions of another secret that has its name by now", async () => {
+    for (const key_value of ["one", "two", "three"]) await protect({ key_value });
+    const page = await openSecret();
+    await page.getByRole("link", { name: "shop-db" }).click();
+    await page.getByRole("button", { name: "Delete version 1" }).click();
+    await users.ann.call("delete", { key_name: "shop-db" });
+    for (const key_value of ["new one", "new two"]) await protect({ key_value });
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Delete version" }).click();
+    await dialog.getByRole("alert").getByText("Nothing was changed.").waitFor();
+    expect(await versions()).toHaveLength(2);
+    await page.getByRole("heading", { name: "Version 3" }).waitFor({ state: "detached" });
+    await dialog.getByRole("button", { name: "Delete version" }).click();
+    await page.getByText("Deleted version 1.").waitFor();
+  });
+
   test("gets a new version only after the user has seen the colleague's", async () => {
     await protect({ key_value: "one" });
     const page = await openSecret();

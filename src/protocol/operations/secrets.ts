@@ -227,12 +227,17 @@ export const versionDelete = defineOperation({
     "Deletes permanently; the version number is never used again. The only version cannot be deleted: delete the secret instead. " +
     "Only the creator may do it.",
   authentication: "access-token",
-  request: (limits) => secretRequest(limits).extend({ key_version: versionNumber }),
+  request: (limits) =>
+    secretRequest(limits).extend({
+      key_version: versionNumber,
+      expected_version: expectedVersion,
+    }),
   response: z.object({ deleted: z.object({ key_name: z.string(), key_version: z.int().min(1) }) }),
   freesSpace: true,
   errors: [
     "secret_not_found",
     "version_not_found",
+    "version_changed",
     "last_version",
     "out_of_scope",
     "forbidden",

@@ -114,8 +114,9 @@ function changingRoutes(app: FastifyInstance, context: VaultContext): void {
   });
 
   authenticatedOperation(app, context, operations.version_delete, async ({ body, caller }) => {
-    const { key_name, key_version } = body;
-    await deleteVersion(context, caller, key_name, key_version);
+    const { key_name, key_version, expected_version: expectedVersion } = body;
+    const deletion = { name: key_name, version: key_version, expectedVersion };
+    await deleteVersion(context, caller, deletion);
     return { deleted: { key_name, key_version } };
   });
 

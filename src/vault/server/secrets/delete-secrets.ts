@@ -5,6 +5,7 @@ import { requireCreator, requireReach } from "../access/permission.ts";
 import { moveToTrash, Removal, trimTrash } from "../protection/removal.ts";
 import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import { errors } from "../errors.ts";
+import { requireVersion } from "./change-rules.ts";
 import { forEachUniqueName, ownCandidates } from "./find-secret.ts";
 
 export interface Deletion {
@@ -47,27 +48,34 @@ export async function deleteSecrets(
   });
 }
 
+export interface VersionDeletion {
+  readonly name: string;
+  readonly version: number;
+  /** Latest version that the caller knows; any without it. */
+  readonly expectedVersion: number | undefined;
+}
+
 /**
  * Deletes one version of the caller's secret, shared or not. Its number is never used again; the
  * next lower version becomes the latest.
- * @throws ServiceError `secret_not_found`; `out_of_scope`, before or after; `forbidden`;
- * `version_not_found`; `last_version`; `quota_exceeded`, when the metadata of the next lower
+ * @throws ServiceError `secret_not_found`; `out_of_scope`, before or after; `forbidden`; of
+ * `requireVersion`; `version_not_found`; `last_version`; `quota_exceeded`, when the metadata of the next lower
  * version is too long for recipients
  */
 export async function deleteVersion(
   context: VaultContext,
   caller: Caller,
-  name: string,
-  version: number,
+  { name, version, expectedVersion }: VersionDeletion,
 ): Promise<void> {
   const now = context.clock.now();
   await writeAs(context, caller, async (transaction, charge) => {
     const { secrets } = transaction;
-    const {
-      secret,
-      shared,
-      latest: former,
-    } = requireCreator(await ownCandidates(transaction, caller, name, now), caller.scope);
+    const access = requireCreator(
+      await ownCandidates(transaction, caller, name, now),
+      caller.scope,
+    );
+    const { secret, shared, latest: former } = access;
+    requireVersion(access, expectedVersion);
     if (!(await secrets.version(secret.id, version))) throw errors.secretVersionNotFound();
     const emails =
       shared && version === former.version ? await transaction.grants.recipients(secret.id) : [];

@@ -208,12 +208,18 @@ export async function renameSecret(
   return (await client.call("rename", body, oneSecret)).secret;
 }
 
+/**
+ * Deletes one version of a secret whose latest version is `latest`. @throws RequestError
+ * `version_changed`, also when another secret has the name by now; nothing is deleted then
+ */
 export async function deleteVersion(
   client: VaultClient,
-  name: string,
+  latest: Pick<SecretRecord, "key_name" | "key_version">,
   version: number,
 ): Promise<void> {
-  await client.call("version_delete", { key_name: name, key_version: version }, isObject);
+  const { key_name, key_version: expected } = latest;
+  const body = { key_name, key_version: version, expected_version: expected };
+  await client.call("version_delete", body, isObject);
 }
 
 const unshared = shape<{ unshared: readonly UnshareRecord[] }>({

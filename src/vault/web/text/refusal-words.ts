@@ -86,7 +86,7 @@ const messages: Readonly<Record<ErrorCode, string | readonly Rule[]>> = {
   use_link_operation: `Its sharing has just changed. ${RELOAD}`,
   use_unshared_operation: `Its sharing has just changed. ${RELOAD}`,
   ambiguous_name: `Several secrets have this name. ${RELOAD}`,
-  version_changed: "Meanwhile a newer version was added. Nothing was changed.",
+  version_changed: "The versions have changed meanwhile. Nothing was changed.",
   invitation_required: "A recipient has no account or is not logged in. Nothing was shared.",
   name_taken: "You have another one of this name: choose another name.",
   last_version: "This is the only version: delete the secret instead.",

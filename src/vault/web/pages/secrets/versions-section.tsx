@@ -153,9 +153,12 @@ export function VersionsSection({ versions, onChange }: VersionsSectionProps): V
   const [latest] = versions;
   const own = latest.owner === client.email;
   const remove = async (version: number): Promise<void> => {
-    await deleteVersion(client, latest.key_name, version);
-    toast(`Deleted version ${version}.`);
-    await onChange();
+    try {
+      await deleteVersion(client, latest, version);
+      toast(`Deleted version ${version}.`);
+    } finally {
+      await onChange();
+    }
   };
   return (
     <section class="card" aria-labelledby="versions-title">
