@@ -1,4 +1,4 @@
-import { chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, link, readFile, stat, writeFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { FaultProxy } from "../lab/real/fault-proxy.ts";
 import { Canaries } from "../lab/assertions/canary.ts";
@@ -258,9 +258,10 @@ describe("with a login", () => {
       });
     }
     const to = directory.join("to");
-    // Other users can read the file that is replaced.
-    await writeFile(to, "");
+    // Other users can read the file that is replaced. Its second name shows that it is not emptied.
+    await writeFile(to, "former");
     await chmod(to, 0o644);
+    await link(to, directory.join("former"));
     for (const [index, content] of bytes.entries()) {
       const get = [
         "file",
@@ -276,6 +277,7 @@ describe("with a login", () => {
       expect((await readFile(to)).equals(content)).toBe(true);
     }
     expect((await stat(to)).mode & 0o777).toBe(0o600);
+    expect(await readFile(directory.join("former"), "utf8")).toBe("former");
     expect(await as(ann, "file", "get", "web conf 🔑", "--to", to)).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/EEXIST/u),

@@ -1,10 +1,10 @@
-import { randomUUID } from "node:crypto";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { codeOf } from "../../lib/error-code.ts";
 import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { Redacted } from "../../lib/redacted.ts";
+import { replaceFile } from "../../lib/replace-file.ts";
 
 const storedAccount = z.object({
   /** Base address of the vault, without `/v1`. */
@@ -48,22 +48,12 @@ export class AccountFile {
   /** Replaces the file in one step: a command that reads it at the same time sees a whole login. */
   async write({ accessToken, refreshToken, ...rest }: Account): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
-    const temporary = `${this.path}.${randomUUID()}`;
     const stored = {
       ...rest,
       access_token: accessToken.reveal(),
       refresh_token: refreshToken.reveal(),
     };
-    try {
-      await writeFile(temporary, `${JSON.stringify(stored, undefined, 2)}\n`, {
-        mode: 0o600,
-        flag: "wx",
-      });
-      await rename(temporary, this.path);
-    } catch (error) {
-      await rm(temporary, { force: true });
-      throw error;
-    }
+    await replaceFile(this.path, `${JSON.stringify(stored, undefined, 2)}\n`);
   }
 
   async remove(): Promise<void> {

@@ -1,8 +1,9 @@
 import { openAsBlob } from "node:fs";
-import { open } from "node:fs/promises";
+import { realpath, stat, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Command } from "commander";
 import type { AccountFlags } from "../../../command-line/options.ts";
+import { replaceFile } from "../../../lib/replace-file.ts";
 import { downloadFile } from "../../../protocol/client/download-file.ts";
 import { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { deleteFile, listFile } from "../../../protocol/operations/files.ts";
@@ -40,11 +41,14 @@ export async function get(filename: string, flags: GetFileFlags): Promise<void> 
   else await writePrivately(flags.to, bytes, flags.force === true);
 }
 
-/** Writes a file that only its user can read, also when it replaces one that other users can read. */
+/**
+ * Writes a file that only its user can read. One that it replaces keeps its content until all is
+ * written; `replace` also permits a device or a pipe.
+ */
 async function writePrivately(path: string, bytes: Uint8Array, replace: boolean): Promise<void> {
-  await using file = await open(path, replace ? "w" : "wx", 0o600);
-  if ((await file.stat()).isFile()) await file.chmod(0o600);
-  await file.writeFile(bytes);
+  const found = replace ? await stat(path).catch(() => undefined) : undefined;
+  if (found?.isFile()) await replaceFile(await realpath(path), bytes);
+  else await writeFile(path, bytes, { flag: replace ? "w" : "wx", mode: 0o600 });
 }
 
 export type PutFlags = AccountFlags & { readonly name?: string };
