@@ -46,15 +46,17 @@ export interface Belongings {
   readonly teams: number;
 }
 
+type UserStore = Pick<Store, "read" | "write" | "scrub">;
+
 /**
  * Changes that the operator of a vault makes to its users; each is one transaction, except the
  * deletion of a user who has much, and leaves a line in the audit log.
  */
 export class UserManager {
-  readonly #store: Store;
+  readonly #store: UserStore;
   readonly #clock: Clock;
 
-  constructor(store: Store, clock: Clock) {
+  constructor(store: UserStore, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
   }

@@ -10,11 +10,15 @@ const YIELD_FACTOR = 0.5;
 /** Rows and bytes of an account that one transaction removes. */
 const MOST_ROWS = 500;
 const MOST_BYTES = 16 * 1024 * 1024;
+/** Teams of an account, with up to 1,000 members each, that one transaction removes. */
+const MOST_TEAMS = 5;
 
 /** Reports whether an account has more than one transaction should remove. */
-export async function hasMuch({ usage }: Transaction, email: string): Promise<boolean> {
-  const { secrets, versions, grants, bytes } = await usage.of(email);
-  return secrets + versions + grants > MOST_ROWS || bytes > MOST_BYTES;
+export async function hasMuch(transaction: Transaction, email: string): Promise<boolean> {
+  const { secrets, versions, grants, bytes } = await transaction.usage.of(email);
+  if (bytes > MOST_BYTES || (await transaction.teams.countOf(email)) > MOST_TEAMS) return true;
+  const received = await transaction.grants.received(email, MOST_ROWS);
+  return secrets + versions + grants + received.length > MOST_ROWS;
 }
 
 /** Returns some secrets and files of an account, also of its trash: none when all are retired. */
@@ -30,12 +34,12 @@ async function someOf(
 }
 
 /**
- * Removes the secrets and files of an account, with its trash, in transactions of a few hundred
- * rows, as the sweeper does: other writes are served between them. What an interruption leaves is
- * removed by the next call.
+ * Removes the secrets and files of an account, with its trash, its teams and what others share with
+ * it, in transactions of a few hundred rows, as the sweeper does: other writes are served between
+ * them. What an interruption leaves is removed by the next call.
  */
 export async function removeBelongings(
-  store: Store,
+  store: Pick<Store, "write">,
   clock: Pick<Clock, "monotonic" | "sleep">,
   email: string,
 ): Promise<void> {
@@ -51,6 +55,16 @@ export async function removeBelongings(
     const some = await someOf(transaction, email);
     for (const entry of some) await removal.remove(transaction, entry);
     return some.length > 0;
+  });
+  await repeat(async ({ teams }) => {
+    const [first] = await teams.createdBy(email);
+    if (first !== undefined) await teams.remove(first);
+    return first !== undefined;
+  });
+  await repeat(async ({ grants }) => {
+    const received = await grants.received(email, BATCH_SIZE);
+    for (const secretId of received) await grants.revoke(secretId, [{ kind: "person", email }]);
+    return received.length > 0;
   });
   await repeat(async (transaction) => (await removeDue(transaction, RETIRED_AT)).more);
   await repeat((transaction) => endTrash(transaction, RETIRED_AT));

@@ -110,7 +110,7 @@ function grantsTo(
   db: SqlConnection,
 ): Pick<
   GrantTable,
-  "isAcquainted" | "inviters" | "countOf" | "recipients" | "unaccepted" | "removeOf"
+  "isAcquainted" | "inviters" | "countOf" | "recipients" | "unaccepted" | "received" | "removeOf"
 > {
   return {
     async isAcquainted(email, user) {
@@ -138,6 +138,10 @@ function grantsTo(
     async inviters(email, atMost) {
       const rows = await db.all(INVITERS, email, atMost);
       return rows.map((row) => row.text("inviter"));
+    },
+    async received(email, atMost) {
+      const sql = "SELECT secret_id FROM person_grants WHERE email = ? LIMIT ?";
+      return (await db.all(sql, email, atMost)).map((row) => row.text("secret_id"));
     },
     async removeOf(email) {
       await db.run("DELETE FROM person_grants WHERE email = ?", email);

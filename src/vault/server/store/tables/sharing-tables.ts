@@ -72,6 +72,8 @@ export interface GrantTable {
   countAmong(secretId: string, grantees: readonly Grantee[]): Promise<number>;
   /** Returns the addresses that a secret is granted to, directly or through teams, each once. */
   recipients(secretId: string): Promise<string[]>;
+  /** Returns the ids of at most `atMost` secrets that are granted to a user directly. */
+  received(email: string, atMost: number): Promise<string[]>;
   /** Removes all direct grants to one user, and what the user has dismissed. */
   removeOf(email: string): Promise<void>;
 }
