@@ -339,14 +339,10 @@ export const errors = {
     serviceError("unavailable", "the store is unreachable or overloaded; retry later", {
       retryAfterMs: 1000,
     }),
-  fileDeletedWhileListed: () =>
-    serviceError(
-      "unavailable",
-      "a file was deleted while the list was read; list the files again",
-      {
-        retryAfterMs: 1000,
-      },
-    ),
+  listChanged: () =>
+    serviceError("unavailable", "the list has changed while it was read; retry", {
+      retryAfterMs: 1000,
+    }),
   lowSpace: () =>
     serviceError(
       "unavailable",

@@ -6,7 +6,16 @@ import { versionPages } from "../../../src/vault/server/secret-lists/list-versio
 import { sharePages } from "../../../src/vault/server/sharing/list-shares.ts";
 import type { Transaction } from "../../../src/vault/server/store/store.ts";
 import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
-import { ANN, envelope, NOW, secretOf, useStore, versionOf } from "../../lab/vault/use-store.ts";
+import { memberPages } from "../../../src/vault/server/teams/teams.ts";
+import {
+  ANN,
+  BOB,
+  envelope,
+  NOW,
+  secretOf,
+  useStore,
+  versionOf,
+} from "../../lab/vault/use-store.ts";
 
 const { store, write } = useStore();
 const clock = new VirtualClock();
@@ -39,23 +48,34 @@ async function addFile({ files }: Transaction, id: string): Promise<void> {
   }
 }
 
-async function addBoth(transaction: Transaction, id: string): Promise<void> {
-  await addShared(transaction, id);
-  await addFile(transaction, id);
+/** More than a page has. */
+const MEMBERS = 1_100;
+
+async function addTeam({ teams }: Transaction, id: string): Promise<void> {
+  const members = Array.from({ length: MEMBERS }, (_, index) => `${id}-${index}@example.com`);
+  const creator = id === "first" ? ANN : BOB;
+  await teams.insert({ groupId: name, id, creator, members: [ANN, ...members] });
 }
 
-/** Reads a list of a secret or file that is deleted and recreated after the first page. */
+async function addAll(transaction: Transaction, id: string): Promise<void> {
+  await addShared(transaction, id);
+  await addFile(transaction, id);
+  await addTeam(transaction, id);
+}
+
+/** Reads a list of a secret, file or team that is deleted and recreated after the first page. */
 async function readWhileRecreated(
   pages: () => AsyncGenerator<readonly unknown[]>,
 ): Promise<unknown[]> {
-  await write((transaction) => addBoth(transaction, "first"));
+  await write((transaction) => addAll(transaction, "first"));
   const records: unknown[] = [];
   for await (const page of pages()) {
     if (records.length === 0) {
       await write(async (transaction) => {
         await transaction.secrets.remove("first");
         await transaction.files.remove("first");
-        await addBoth(transaction, "second");
+        await transaction.teams.remove(name);
+        await addAll(transaction, "second");
       });
     }
     records.push(...page);
@@ -77,10 +97,15 @@ function fileVersions(): AsyncGenerator<readonly unknown[]> {
   return listedPages({ store: store() }, caller);
 }
 
+function teamMembers(): AsyncGenerator<readonly unknown[]> {
+  return memberPages({ store: store() }, caller);
+}
+
 test.each([
   ["version", versions, "secret_not_found"],
   ["share", shares, "secret_not_found"],
   ["file", fileVersions, "unavailable"],
+  ["team", teamMembers, "unavailable"],
 ])("a %s list is not continued with what was recreated under the name", async (_, pages, code) => {
   await expect(readWhileRecreated(pages)).rejects.toMatchObject({ code });
 });

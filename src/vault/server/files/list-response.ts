@@ -49,7 +49,7 @@ export async function* listedPages(
     store.read(async ({ files }) => {
       // The next page would lack its last versions, or begin with another file's.
       if (after && (await files.find(caller.email, after.file.name))?.id !== after.file.id)
-        throw errors.fileDeletedWhileListed();
+        throw errors.listChanged();
       return files.list(caller.email, after, PAGE_SIZE);
     }, partyOf(caller)),
   );

@@ -195,17 +195,32 @@ export async function deleteTeam(
 /** Members read in one transaction. */
 const PAGE_SIZE = 1000;
 
+/**
+ * Returns the members after one. @throws ServiceError `unavailable` when that one is no longer
+ * listed: what follows may be the members of another team
+ */
+async function pageAfter(
+  { teams }: Transaction,
+  caller: Caller,
+  after: Membership | undefined,
+): Promise<Membership[]> {
+  if (!after) return teams.list(caller.email, undefined, PAGE_SIZE);
+  const [again, ...page] = await teams.list(caller.email, after, PAGE_SIZE + 1);
+  if (again?.id !== after.id || again.member !== after.member) throw errors.listChanged();
+  return page;
+}
+
 function itemOf({ groupId, creator, member }: Membership): NestedItem {
   const fields: Omit<TeamRecord, "members"> = { group_id: groupId, creator };
   return { key: groupId, item: member, fields };
 }
 
-async function* memberPages(
-  { store }: VaultContext,
+export async function* memberPages(
+  { store }: Pick<VaultContext, "store">,
   caller: Caller,
 ): AsyncGenerator<NestedItem[], void> {
   const read = (after: Membership | undefined): Promise<Membership[]> =>
-    store.read(({ teams }) => teams.list(caller.email, after, PAGE_SIZE), partyOf(caller));
+    store.read((transaction) => pageAfter(transaction, caller, after), partyOf(caller));
   for await (const page of eachPage(PAGE_SIZE, read)) yield page.map(itemOf);
 }
 
