@@ -44,6 +44,20 @@ describe("Undo", () => {
     expect((await users.bob.call("expose_link", { key_name: "db" })).status).toBe(200);
   });
 
+  test("is sent once after a double click", async () => {
+    await protect("db");
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "db"));
+    await page.getByRole("button", { name: "Delete secret" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete secret" }).click();
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(new URL(request.url()).pathname));
+    await undo(page).dblclick();
+    await page.getByText("Restored db.").waitFor();
+    await page.getByRole("link", { name: "db", exact: true }).waitFor();
+    expect(sent.filter((path) => path.endsWith("/restore"))).toHaveLength(1);
+  });
+
   test("leaves the page with the account, and names nothing after the logout", async () => {
     await protect("db");
     const { page, go } = await browser.visit(users.vault, { as: ann });
