@@ -74,6 +74,21 @@ describe("a team that another user recreated", () => {
     await dialog.getByText("another one has its name by now.").waitFor();
     expect(await shares()).toEqual([]);
   });
+
+  test("receives no permission from a page that could not fetch the teams", async () => {
+    const share = { key_name: "shop-db", permission: "R", usr_id_from: ann, group_id_to: "ops" };
+    await users.ann.call("share", share);
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await page.route("**/team/list", (route) => route.abort());
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByRole("button", { name: "Change permission of ops" }).click();
+    await replaceTeam();
+    const dialog = page.getByRole("dialog", { name: "Change permission" });
+    await dialog.getByLabel("Permission", { exact: true }).selectOption("RW");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("alert").waitFor();
+    expect(await shares()).toEqual([]);
+  });
 });
 
 test("a team that the page does not show yet receives nothing before the user knows it", async () => {

@@ -13,12 +13,13 @@ import { shareSecrets, unshareSecret, type Recipients } from "../../service/secr
 import { useSendsEmail } from "../../parts/vault-settings.ts";
 import { useClient } from "../../session/client-context.ts";
 import { PermissionField, readPermission } from "./recipient-fields.tsx";
+import { readRecipients } from "./read-recipients.ts";
 
 const PAGE_SIZE = 10;
 
+/** @throws RequestError of `readRecipients` */
 function recipientsOf({ kind, to }: ListedShare, teams: readonly TeamRecord[]): Recipients {
-  if (kind !== "team") return { kind: "people", to: [to] };
-  return { kind, to, creator: teams.find(({ group_id: name }) => name === to)?.creator };
+  return kind === "team" ? readRecipients(to, teams) : { kind: "people", to: [to] };
 }
 
 interface GrantDialogProps {
