@@ -188,7 +188,7 @@ describe("with a login", () => {
       stderr: expect.stringMatching(/^shared shared with bob@example\.com/u),
     });
     expect((await as(bob, "secret", "get", "shared")).stdout).toBe(first);
-    const second = await setSecret(bob, "shared");
+    const second = await setSecret(bob, "shared", "--owner", ann);
     expect((await as(ann, "secret", "get", "shared")).stdout).toBe(second);
     expect((await as(bob, "secret", "versions", "shared", "--owner", ann)).stdout).toMatch(
       /\n2 .*\n1 /u,
@@ -214,19 +214,21 @@ describe("with a login", () => {
       metadata: { stage: "one" },
       delete_time: 90,
     });
-    await setSecret(bob, "planned", "--metadata", "stage=two");
+    await setSecret(bob, "planned", "--metadata", "stage=two", "--owner", ann);
     expect(await listed()).toMatchObject({
       key_version: 3,
       metadata: { stage: "two" },
       delete_time: 90,
     });
     const set = ["secret", "set", "planned", "--value-file", directory.join("value")];
-    expect(await as(bob, ...set, "--delete-minutes", "5")).toMatchObject({
+    expect(await as(bob, ...set, "--owner", ann, "--delete-minutes", "5")).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/only the creator .*--delete-minutes\nnothing is stored\n$/u),
     });
     expect(await listed()).toMatchObject({ key_version: 3, delete_time: 90 });
-    expect(await as(bob, ...set, "--metadata", `long=${"x".repeat(65_536)}`)).toMatchObject({
+    expect(
+      await as(bob, ...set, "--owner", ann, "--metadata", `long=${"x".repeat(65_536)}`),
+    ).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/stored version 4 of planned, without .*too_large/u),
     });

@@ -95,6 +95,37 @@ async function readNewValue(
   return value;
 }
 
+/** The secret that a value is stored in. */
+interface Target {
+  /** Next version. */
+  readonly version: number;
+  readonly owner: string | undefined;
+  readonly isOwn: boolean;
+  readonly isShared: boolean;
+}
+
+/** @throws Error for a received secret whose owner is not named: the user may mean a new one */
+async function targetOf(
+  client: VaultClient,
+  name: string,
+  { owner: named }: OwnerFlags,
+): Promise<Target> {
+  const known = await findSecret(client, { name, owner: named });
+  // A user who may only write does not see the secret in the list.
+  const owner = known?.owner ?? named;
+  const isOwn = owner === undefined || isOf(client, owner);
+  if (!isOwn && named === undefined)
+    throw new Error(
+      `${name} is a secret of ${owner}: add --owner ${owner} to store the value there, or --owner ${client.email} for a secret of yours`,
+    );
+  return {
+    version: (known?.key_version ?? 0) + 1,
+    owner,
+    isOwn,
+    isShared: known?.shared ?? !isOwn,
+  };
+}
+
 /** @param check checks the value before it is stored, by what the flags name */
 export async function set(
   name: string,
@@ -103,15 +134,11 @@ export async function set(
 ): Promise<void> {
   const client = await VaultClient.open(flags.account);
   const value = await readNewValue(valueFile, allowEmpty === true);
-  const known = await findSecret(client, { name, owner: flags.owner });
-  const version = (known?.key_version ?? 0) + 1;
-  // A user who may only write does not see the secret in the list.
-  const owner = known === undefined ? flags.owner : known.owner;
+  const { version, owner, isOwn, isShared } = await targetOf(client, name, flags);
   const problems = [...(await check.problemsOf({ name, version, value }, flags))];
-  if (flags.deleteMinutes !== undefined && owner !== undefined && !isOf(client, owner))
+  if (!isOwn && flags.deleteMinutes !== undefined)
     problems.push("only the creator of a secret sets its removal: omit --delete-minutes");
   if (problems.length > 0) throw new Error(`${problems.join("\n")}\nnothing is stored`);
-  const isShared = known === undefined ? owner !== undefined : known.shared;
   const { secret: stored } = isShared
     ? await storeShared(client, { key_name: name, owner }, value, flags)
     : await client.call(protect, {
