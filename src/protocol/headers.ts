@@ -16,3 +16,8 @@ export const CONSUMER_HEADER = "vaultsync-consumer";
  * It can be missing from a list or a file that is streamed.
  */
 export const IGNORED_FORWARDED_HEADER = "x-ignored-forwarded";
+
+/** Returns the text of a header whose bytes are UTF-8: clients send one byte for each character. */
+export function utf8Header(text: string): string {
+  return String.fromCharCode(...new TextEncoder().encode(text));
+}

@@ -2,9 +2,17 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { nameSequence, sha256, download, rawPart } from "../lab/vault/requests.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
+import { Redacted } from "../../src/lib/redacted.ts";
+import { logIn, VaultClient as NodeClient } from "../../src/protocol/client/vault-client.ts";
+import { utf8Header } from "../../src/protocol/headers.ts";
+import { formatScope, unlimitedScope } from "../../src/protocol/scope.ts";
+import { TestDirectory } from "../lab/test-directory.ts";
+import { auditEntries } from "../lab/vault/audit-entries.ts";
+import { TestVault } from "../lab/vault/test-vault.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;
+const directory = new TestDirectory();
 
 const freshName = nameSequence("file", ".bin");
 const { vault, ann } = await useVault({ limits: { fileBytes: FILE_LIMIT } });
@@ -98,5 +106,33 @@ describe("protect_file", () => {
       const { version } = response.json().files[0];
       expect((await download(ann, filename, { version })).bytes.toString()).toBe(String(i));
     }
+  });
+
+  test("accepts an address beyond ASCII as UTF-8, and one in Latin-1", async () => {
+    const [latin, other] = ["jürgen@example.com", "иван@example.com"];
+    const file = directory.join("audit.jsonl");
+    await using server = await TestVault.start({ emails: [latin, other], auditLog: { file } });
+    const upload = async (email: string, sent: string): Promise<string> => {
+      const client = await server.client(email);
+      const files = [{ filename: "a", bytes: Buffer.from("a") }];
+      return (await client.upload(files, { email: sent })).outcome();
+    };
+    expect(await upload(latin, latin)).toBe("200");
+    expect(await upload(latin, utf8Header(latin))).toBe("200");
+    expect(await upload(other, utf8Header(other))).toBe("200");
+    const last = (await auditEntries(file)).at(-1);
+    expect(last).toMatchObject({ who: other, operation: "protect_file", status: 200 });
+    expect(last).not.toHaveProperty("claimed");
+    expect(await upload(other, utf8Header(latin))).toBe("403 email_mismatch");
+  });
+
+  test("is sent by the Node client for an address beyond ASCII", async () => {
+    const email = "иван@example.com";
+    await using server = await TestVault.start({ emails: [email] });
+    const password = new Redacted(server.passwords.get(email) ?? "");
+    const scope = formatScope(unlimitedScope);
+    const account = await logIn({ url: server.url }, { email, password, scope, hours: 1 });
+    const { files } = await new NodeClient(account).upload(new Map([["a", new Blob(["a"])]]));
+    expect(files).toMatchObject([{ filename: "a", version: 1 }]);
   });
 });

@@ -141,6 +141,15 @@ describe("file upload", () => {
     expect(await listed()).toMatchObject([{ filename: "next.bin" }]);
   });
 
+  test("is possible with an address beyond Latin-1", async () => {
+    const ivan = "иван@example.com";
+    const server = browser.keep(await TestVault.start({ emails: [ivan] }));
+    const { page, go } = await browser.visit(server, { as: ivan });
+    await go("/files");
+    await pick(page, "app.conf", randomBytes(100));
+    await row(page, "app.conf").waitFor();
+  });
+
   test("of a file above the limit fails with the reason", async () => {
     const small = browser.keep(
       await TestVault.start({ emails: [ann], limits: { fileBytes: 1000 } }),

@@ -5,6 +5,7 @@ import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import type { JsonOperation, RequestBody, ResponseBody } from "../operation-bodies.ts";
 import { canonicalEmail } from "../email-address.ts";
+import { utf8Header } from "../headers.ts";
 import { operationPath, type Operation } from "../operation-paths.ts";
 import { protectFile } from "../operations/files.ts";
 import { errorResponse, tokenResponse } from "../responses.ts";
@@ -277,7 +278,7 @@ export class VaultClient {
 
   /** Uploads each file as the next version of its name, all of them or none. */
   async upload(files: ReadonlyMap<string, Blob>): Promise<z.infer<typeof protectFile.response>> {
-    const headers = { email: this.email, CountOfFiles: String(files.size) };
+    const headers = { email: utf8Header(this.email), CountOfFiles: String(files.size) };
     const body = (): Body => {
       const form = new FormData();
       for (const [filename, blob] of files) form.append("file", blob, filename);

@@ -18,7 +18,10 @@ export const protectFile = defineOperation({
   request: {
     headers: ({ filesPerRequest }) =>
       z.object({
-        email: z.string().min(1).meta({ description: "The caller's own address, in any case." }),
+        email: z
+          .string()
+          .min(1)
+          .meta({ description: "The caller's own address, in any case; in UTF-8 or Latin-1." }),
         CountOfFiles: z
           .int()
           .min(1)

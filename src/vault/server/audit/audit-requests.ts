@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { errorResponse, toServiceError } from "../http/error-response.ts";
+import { headerText } from "../http/header-text.ts";
 import { errors, type ServiceError } from "../errors.ts";
 import type { AuditBudget } from "./audit-budget.ts";
 import type { AuditLog } from "./audit-log.ts";
@@ -41,8 +42,9 @@ export function auditRequests(app: FastifyInstance, log: AuditLog, budget: Audit
     const origin = { request: request.id, client: request.ip, operation: operation.name };
     request.trail = new AuditTrail(log, budget, operation, origin);
     // An upload has its address in a header.
-    if (typeof operation.request !== "function")
-      request.trail.describeRequest({ email: request.headers.email });
+    const { email } = request.headers;
+    if (typeof operation.request !== "function" && typeof email === "string")
+      request.trail.describeRequest({ email: headerText(email) });
   });
   app.addHook("preValidation", async (request) => request.trail?.describeRequest(request.body));
   app.addHook("preSerialization", async (request, _reply, payload) => {

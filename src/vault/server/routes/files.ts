@@ -5,6 +5,7 @@ import type { VaultContext } from "../context.ts";
 import { identify, consumerOf } from "../http/identify.ts";
 import { progressDeadline } from "../http/deadlines.ts";
 import { isKnown } from "../http/etag.ts";
+import { headerText } from "../http/header-text.ts";
 import { respondWithFiles } from "../files/list-response.ts";
 import { headerParameters } from "../files/disposition.ts";
 import { openDownload, deleteAllFiles, deleteFile } from "../files/own-files.ts";
@@ -53,7 +54,7 @@ function uploadHeaders(
       `send it as a header, an integer from 1 to ${limits.filesPerRequest}`,
     );
   }
-  return { email, count, boundary };
+  return { email: headerText(email), count, boundary };
 }
 
 /** Adds the operations on files (docs/design/vault-contract.md#files). */

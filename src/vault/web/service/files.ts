@@ -1,5 +1,5 @@
 import type { FileRecord, TrashedRecord } from "../../../protocol/responses.ts";
-import { CSRF_HEADER } from "../../../protocol/headers.ts";
+import { CSRF_HEADER, utf8Header } from "../../../protocol/headers.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { isDeletion, isFileRecord } from "./responses.ts";
 import { send, type Transfer } from "./send.ts";
@@ -59,7 +59,8 @@ export async function uploadFile(
 }
 
 async function sendFile(client: VaultClient, file: File, upload: Transfer): Promise<void> {
-  const headers = { email: client.email, countoffiles: "1", [CSRF_HEADER]: client.csrfToken };
+  const email = utf8Header(client.email);
+  const headers = { email, countoffiles: "1", [CSRF_HEADER]: client.csrfToken };
   const body = new FormData();
   body.append("file", file);
   await send(operationPath.protect_file, { headers, body, upload });
