@@ -13,6 +13,12 @@ export function nameProblem(name: string, maxCharacters: number): string | undef
   return undefined;
 }
 
+/** Returns the problem with the name of a file, or `undefined`: a path is none. */
+export function filenameProblem(name: string, maxCharacters: number): string | undefined {
+  const isFile = !/^\.{1,2}$|[/\\]/u.test(name);
+  return nameProblem(name, maxCharacters) ?? (isFile ? undefined : "must be a file name");
+}
+
 /** Returns the schema of a name of 1 to `maxCharacters` code points. */
 export function nameSchema(maxCharacters: number): z.ZodType<string, string> {
   return z

@@ -97,6 +97,18 @@ describe("a name that was used again", () => {
     },
   );
 
+  test.each(["..", ".", "../f", "dir/", "a\\b"])(
+    "is not restored as the file %j that no upload can have",
+    async (name) => {
+      await upload("one");
+      const [{ id }] = (await ann!.call("delete_file", { filename: "f" })).json().trash;
+      const response = await restore(id, { name });
+      expect(response.outcome()).toBe("400 invalid_request");
+      expect(response.json().error.details).toMatchObject([{ path: "name" }]);
+      expect(await restored(id)).toBe(1);
+    },
+  );
+
   test("counts a deleted latest version: a restored secret keeps its numbers", async () => {
     await protect("db", "one");
     await protect("db", "two");

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { UploadedFile } from "../../../protocol/responses.ts";
-import { nameProblem } from "../../../protocol/names.ts";
+import { filenameProblem } from "../../../protocol/names.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { currentKey } from "../store/current-key.ts";
@@ -18,9 +18,7 @@ interface Staged {
 
 /** @throws ServiceError `invalid_request` */
 function checkPart(part: Part, filename: string, maxCharacters: number): void {
-  const fault =
-    nameProblem(filename, maxCharacters) ??
-    (filename === "." || filename === ".." ? "must be a file name" : undefined);
+  const fault = filenameProblem(filename, maxCharacters);
   if (fault !== undefined) throw errors.invalidRequest("filename", fault);
   const encoding = part.headers.get("content-transfer-encoding")?.toLowerCase() ?? "binary";
   if (!["binary", "7bit", "8bit"].includes(encoding))

@@ -1,4 +1,5 @@
 import type { RestoredRecord } from "../../../protocol/responses.ts";
+import { filenameProblem } from "../../../protocol/names.ts";
 import { requireUnlimited } from "../access/permission.ts";
 import { type Caller, type Charge, writeWide } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
@@ -80,6 +81,9 @@ async function restoreFile(
 ): Promise<RestoredRecord> {
   const { trash, files, handOver } = transaction;
   const { id, owner } = entry;
+  const problem =
+    name === entry.name ? undefined : filenameProblem(name, context.limits.nameCharacters);
+  if (problem !== undefined) throw errors.invalidRequest("name", problem);
   if (await handOver.hasName("file", owner, name, now)) throw errors.nameTaken();
   if (name !== entry.name) await sealFile(context, transaction, entry, { id, owner, name });
   await trash.restore("file", id, name);
@@ -93,7 +97,7 @@ async function restoreFile(
  * on any failure. Grants of teams and users that are gone are gone too.
  * @param newName another name, for one entry
  * @throws ServiceError `out_of_scope`, `trash_entry_not_found`, `name_taken`, `too_large`,
- * `quota_exceeded`
+ * `quota_exceeded`; `invalid_request` for a name that no file can have
  */
 export async function restoreFromTrash(
   context: VaultContext,
