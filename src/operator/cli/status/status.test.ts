@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
 import {
   clusterSecret,
   condition,
@@ -7,6 +8,7 @@ import {
   namespaceOf,
 } from "../../../../test/lab/kube/fanned-out-objects.ts";
 import { ObjectServer, type ObjectServerOptions } from "../../../../test/lab/kube/object-server.ts";
+import { VaultsyncProcess } from "../../../../test/lab/real/processes/vaultsync-process.ts";
 
 const namespaces = [namespaceOf("blog", { team: "shop" }), namespaceOf("other")];
 const registry = clusterSecret("registry");
@@ -176,4 +178,18 @@ test("the failures that a status does not list are counted", async () => {
   await using cluster = await serve({}, [clusterSecret("registry", { status })]);
   const { stdout } = await cluster.run("status", "cvsec/registry");
   expect(stdout).toContain("clustervaultsecret/registry: and 34 more namespaces\n");
+});
+
+test("a watch as YAML is a stream of documents", async () => {
+  await using cluster = await serve();
+  const args = ["--kubeconfig", cluster.kubeconfig, "-n", "blog", "--watch", "-o", "yaml"];
+  await using watch = new VaultsyncProcess(["status", ...args]);
+  await watch.waitForOutput(({ stdout }) => (stdout.includes("resources:") ? true : undefined));
+  cluster.objects.splice(cluster.objects.indexOf(registry), 1);
+  await watch.waitForOutput(({ stdout }) => stdout.match(/^resources:/gmu)?.[1]);
+  const documents = parseAllDocuments(watch.stdout);
+  const shownNames = documents.map((one) =>
+    one.toJS().clusterResources.map(({ name }: { name: string }) => name),
+  );
+  expect([documents.flatMap(({ errors }) => errors), shownNames]).toEqual([[], [["registry"], []]]);
 });

@@ -157,7 +157,9 @@ async function showStatus(
     const shown = process.stdout.isTTY ? text : JSON.stringify(read);
     if (shown !== last) {
       if (flags.watch === true) clear();
-      process.stdout.write(text);
+      // As kubectl: documents of YAML have to be separated, texts of JSON need not.
+      const separator = last !== undefined && flags.output === "yaml" ? "---\n" : "";
+      process.stdout.write(separator + text);
       if (states.length === 0)
         process.stderr.write(
           `no connection, VaultSecret, VaultFile or VaultPush in ${where(cluster)}\n`,
