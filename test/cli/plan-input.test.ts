@@ -105,6 +105,16 @@ test("a version that does not exist, and names that the API server rejects, are 
   ]);
 });
 
+const unplaced = (line: string): string => line.replace("namespace: shop", 'namespace: ""');
+
+test("an empty namespace is the default one, as for the API server", async () => {
+  await write("1-vault.yaml", ...connection().map(unplaced));
+  await write("2-db.yaml", ...secret("db", "key: shop/db").map(unplaced));
+  const { code, stdout, stderr } = await plan("--offline", "-n", "shop");
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout).toMatch(/^shop +vaultsecret\/db /mu);
+});
+
 test("a field that is missing does not hide one that is unknown", async () => {
   await write("1-vault.yaml", ...connection());
   await write(

@@ -175,7 +175,8 @@ function readText(input: Input, group: string, namespace: string): Manifests {
     if (result.success) {
       const { apiVersion, kind, metadata: meta, spec, ...rest } = result.data;
       const common = { file, apiVersion, kind, metadata: meta, name: meta.name, lineOf };
-      const object = { ...common, namespace: meta.namespace ?? namespace };
+      // An empty namespace is none.
+      const object = { ...common, namespace: meta.namespace || namespace };
       if (isManifest) manifests.push({ ...object, spec, fields: Object.keys(rest) });
       else coreObjects.push(object);
     } else if (isManifest) {
