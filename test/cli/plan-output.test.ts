@@ -59,6 +59,19 @@ test("GitHub gets an annotation for each problem, and a warning for what is not 
   ]);
 });
 
+const namedIn = (namespace: string): string[] =>
+  secret("db", "key: '##[stop-commands]x'").map((line) =>
+    line.replace("namespace: shop", `namespace: "${namespace}"`),
+  );
+
+test("no text of a manifest becomes a workflow command of GitHub", async () => {
+  await write("1-db.yaml", ...namedIn("::add-mask::x"), "---", ...namedIn(" ::debug::x"));
+  const { stdout } = await plan("--offline", "-o", "github");
+  const lines = stdout.split("\n").filter((line) => !line.startsWith("::error "));
+  expect(lines.filter((line) => /^\s*::|##\[/u.test(line))).toEqual([]);
+  expect(lines.filter((line) => line.includes("vaultsecret/db"))).toHaveLength(2);
+});
+
 test("SARIF names each problem with its file and line", async () => {
   await write("1-vault.yaml", ...connection(elsewhere));
   await write("2-a b.yaml", ...secret("db", "key: absent, verison: 1"));

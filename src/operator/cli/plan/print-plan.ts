@@ -141,6 +141,13 @@ const encoded = (text: string): string => printable(text).replaceAll("%", "%25")
 const property = (text: string): string =>
   encoded(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 
+/**
+ * Returns a text without workflow commands of GitHub: `::` at the start of a line, and `##[` anywhere
+ * in it.
+ */
+const withoutCommands = (text: string): string =>
+  text.replaceAll(/^(\s*:):/gmu, "$1 :").replaceAll("##[", "# #[");
+
 /** Prints the table, and a workflow command for each problem: an annotation of a pull request. */
 function printGithub(result: PlanResult): void {
   const { problems, notChecked } = result;
@@ -152,7 +159,8 @@ function printGithub(result: PlanResult): void {
     ),
     ...notChecked.map((note) => `::warning ${title}::${encoded(note)}`),
   ];
-  process.stdout.write(tablesOf(result) + commands.map((command) => `${command}\n`).join(""));
+  const tables = withoutCommands(tablesOf(result));
+  process.stdout.write(tables + commands.map((command) => `${command}\n`).join(""));
 }
 
 /** Prints a log of SARIF 2.1.0. */
