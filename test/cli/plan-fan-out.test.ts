@@ -276,6 +276,34 @@ describe("with a cluster", () => {
     );
   });
 
+  /** A VaultSecret with the target of the ClusterVaultSecret, in the namespace `blog`. */
+  const owner: KubeObject = {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: { namespace: "blog", name: "own", uid: "own", generation: 1 },
+    spec: { connectionRef: { name: "vault" }, data, target: { name: "registry" } },
+    status: { target: { kind: "Secret", name: "registry", digest: "digest" } },
+  };
+
+  test("a target that a VaultSecret of a namespace has is a conflict there", async () => {
+    expect(await compared([owner])).toMatchObject({
+      code: 3,
+      stderr:
+        "registry.yaml:5: spec.target.name: the VaultSecret own of the cluster in namespace blog has this target: choose another name\n",
+    });
+    const { metadata } = owner;
+    const elsewhere = { ...owner, metadata: { ...metadata, namespace: "other" } };
+    expect(await compared([elsewhere])).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("conflicts with resources that the user may not list are not checked", async () => {
+    expect(await compared([owner], "vaultsecrets")).toMatchObject({
+      code: 0,
+      stderr:
+        "whether other resources have the targets of ClusterVaultSecrets and ClusterVaultFiles is not checked: you may not list the VaultSecrets and VaultFiles of all namespaces\n",
+    });
+  });
+
   test("a name without a namespace is named", async () => {
     await write("registry.yaml", ...registry("namespaces: [shop, blgo]", "key: shop/db"));
     await using api = await ObjectServer.start([...namespaces, live]);

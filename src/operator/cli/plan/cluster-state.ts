@@ -32,6 +32,11 @@ export interface ClusterState {
   readonly fannedOut: ReadonlyMap<string, KubeObject | "denied">;
   /** All cluster-scoped resources of the kinds that the user may list. */
   readonly clusterWide: readonly UsingResource[];
+  /**
+   * The VaultSecrets and VaultFiles of all namespaces by namespace, if the plan has cluster-scoped
+   * resources and the user may list them.
+   */
+  readonly everywhere: ReadonlyMap<string, readonly UsingResource[]>;
   /** The freeze of all or some namespaces; `unknown` if the user may not read it. */
   readonly freeze: Freeze | "unknown" | undefined;
   /** Texts about what the user may not read. */

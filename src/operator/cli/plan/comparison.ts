@@ -85,7 +85,9 @@ export class Comparison {
     const inFiles = new Set(
       resources.map(({ manifest }) => `${manifest.namespace}/${keyOf({ manifest })}`),
     );
-    return resources.flatMap(({ manifest, resource: { target, policy } }) => {
+    return resources.flatMap((planned) => {
+      const { manifest, resource } = planned;
+      const { target, policy } = resource;
       const { namespace } = manifest;
       const all = policy.creationPolicy === "Merge" ? [] : this.#ownersIn(namespace);
       const owner = all.find(
@@ -94,14 +96,15 @@ export class Comparison {
           one.target === `${target.kind}/${target.name}`,
       );
       if (owner === undefined) return [];
-      const message = `the ${owner.kind} ${owner.name} of the cluster has this target: choose another name`;
+      const where = isFannedOut(planned) ? ` in namespace ${namespace}` : "";
+      const message = `the ${owner.kind} ${owner.name} of the cluster${where} has this target: choose another name`;
       return [fieldProblem(manifest, ["spec", "target", "name"], message)];
     });
   }
 
   /** Returns the resources of the cluster that own their target in a namespace. */
   #ownersIn(namespace: string): UsingResource[] {
-    const own = this.#usageOf(namespace)?.resources ?? [];
+    const own = this.#usageOf(namespace)?.resources ?? this.state.everywhere.get(namespace) ?? [];
     const { labels } = this.#factsOf(namespace) ?? {};
     const selecting = this.state.clusterWide.filter(({ object }) => {
       const selection = selectionOf(object["spec"]);

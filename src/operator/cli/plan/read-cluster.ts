@@ -7,7 +7,7 @@ import { freezeIn, type NamespaceFacts, namespaceFacts } from "../../connection/
 import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import { ALL_NAMESPACES, CONFIG_MAPS, type KubeObject, NAMESPACES } from "../../kube/resource.ts";
 import type { Freeze } from "../../sync/freeze.ts";
-import type { Cluster } from "../cluster.ts";
+import { type Cluster, listAll } from "../cluster.ts";
 import { listFannedOut } from "../list-fanned-out.ts";
 import { parsedResource } from "../read-resource.ts";
 import { syncKindOf } from "../synced-kind.ts";
@@ -19,6 +19,9 @@ import {
   type Plan,
   type PlannedConnection,
 } from "./planned-resource.ts";
+
+const OWNERS_HIDDEN =
+  "whether other resources have the targets of ClusterVaultSecrets and ClusterVaultFiles is not checked: you may not list the VaultSecrets and VaultFiles of all namespaces";
 
 type Api = Cluster["api"];
 type Referring = Plan["resources"][number] | Plan["pushes"][number];
@@ -99,6 +102,24 @@ async function readFannedOut(
   return found;
 }
 
+/**
+ * Reads the VaultSecrets and VaultFiles of all namespaces, if a plan may have targets in each of
+ * them.
+ */
+async function readEverywhere(
+  api: Api,
+  { fannedOut }: Plan,
+  signal: AbortSignal,
+): Promise<ClusterState["everywhere"] | "denied"> {
+  if (fannedOut.length === 0) return new Map();
+  const kinds = [syncedKinds.VaultSecret, syncedKinds.VaultFile];
+  const cluster = { api, namespace: ALL_NAMESPACES };
+  const lists = kinds.map((kind) => listAll(cluster, kind, signal));
+  const objects = await ifAllowed(Promise.all(lists));
+  if (objects === "denied") return objects;
+  return Map.groupBy(objects.flat().map(usingResource), ({ namespace }) => namespace);
+}
+
 /** Reads the freeze of all or some namespaces as the operator does. */
 async function readFreeze(
   api: Api,
@@ -151,7 +172,11 @@ export async function readCluster(
     [...names].map(async (name) => [name, await readNamespace(api, name, signal)] as const),
   );
   const namespaces = new Map(read.map(([name, { state }]) => [name, state]));
-  const notChecked = read.flatMap(([, { notes }]) => notes);
+  const everywhere = await readEverywhere(api, plan, signal);
+  const notChecked = [
+    ...read.flatMap(([, { notes }]) => notes),
+    ...(everywhere === "denied" ? [OWNERS_HIDDEN] : []),
+  ];
   const fannedOut = await readFannedOut(api, plan, signal);
   const { objects: clusterWide } = await listFannedOut({ api }, signal);
   const all = plan.fannedOut.length > 0 ? await ifAllowed(readNamespaces(api, signal)) : "denied";
@@ -170,6 +195,7 @@ export async function readCluster(
     allNamespaces: all === "denied" ? undefined : all,
     fannedOut,
     clusterWide: clusterWide.map(usingResource),
+    everywhere: everywhere === "denied" ? new Map() : everywhere,
     freeze: freeze === "denied" ? "unknown" : freeze,
     notChecked,
   };
