@@ -148,15 +148,31 @@ test("a namespace that does not exist is an error", async () => {
   });
 });
 
+/** Returns the number of permissions that the doctor checks for the namespace `blog`. */
+async function needed(objects: readonly KubeObject[], ...args: string[]): Promise<number> {
+  await using cluster = await ObjectServer.start([...base, ...objects]);
+  const { stdout } = await cluster.run("doctor", "-n", "blog", ...args);
+  return Number(/has the (\d+) permissions/u.exec(stdout)?.[1]);
+}
+
 test("an operator without the watch of Secrets, or restarts, needs fewer permissions", async () => {
-  await using cluster = await ObjectServer.start(base);
-  const needed = async (...args: string[]): Promise<number> => {
-    const { stdout } = await cluster.run("doctor", "-n", "blog", ...args);
-    return Number(/has the (\d+) permissions/u.exec(stdout)?.[1]);
-  };
-  const all = await needed();
-  expect(await needed("--target-watch", "off")).toBe(all - 2);
-  expect(await needed("--auto-restart", "off")).toBe(all - 17);
+  const all = await needed([]);
+  expect(await needed([], "--target-watch", "off")).toBe(all - 2);
+  expect(await needed([], "--auto-restart", "off")).toBe(all - 17);
+});
+
+/** A VaultSecret that names workloads of these kinds. */
+const restarting = (name: string, ...kinds: string[]): KubeObject => {
+  const { spec, ...rest } = user(name, { kind: "ClusterVaultConnection", name: "corporate" });
+  const rolloutRestart = kinds.map((kind) => ({ kind, name: "web" }));
+  return { ...rest, spec: { ...(spec as object), rolloutRestart } };
+};
+
+test("spec.rolloutRestart needs its permissions also with --auto-restart=off", async () => {
+  const objects = [restarting("a", "Deployment", "Rollout"), restarting("b", "Deployment")];
+  const off = ["--auto-restart", "off"];
+  expect(await needed(objects, ...off)).toBe((await needed([], ...off)) + 2 * 4);
+  expect(await needed(objects)).toBe(await needed([]));
 });
 
 const lease = (name: string, renewTime: string): KubeObject => ({

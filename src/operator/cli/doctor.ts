@@ -7,9 +7,9 @@ import {
   vaultSecretKind,
 } from "../api/kinds.ts";
 import type { Check } from "../doctor/check.ts";
-import { checkCluster } from "../doctor/check-cluster.ts";
+import { checkCluster, checkPermissions } from "../doctor/check-cluster.ts";
 import { checkConnection } from "../doctor/check-connection.ts";
-import type { OperatorModes } from "../doctor/permissions.ts";
+import type { OperatorFlags } from "../doctor/permissions.ts";
 import { checkReferred } from "../doctor/check-referred.ts";
 import { type NamedReferences, referencesOf } from "../doctor/references-of.ts";
 import { entriesOf } from "../sync/sync-key.ts";
@@ -39,8 +39,8 @@ export interface DoctorFlags extends ClusterFlags, FormatFlags {
   readonly vaultHosts?: string[];
   readonly tokenAudiences?: string[];
   readonly maxListBytes: number;
-  readonly targetWatch: OperatorModes["targetWatch"];
-  readonly autoRestart: OperatorModes["autoRestart"];
+  readonly targetWatch: OperatorFlags["targetWatch"];
+  readonly autoRestart: OperatorFlags["autoRestart"];
 }
 
 /**
@@ -65,12 +65,10 @@ async function* allChecks(
 ): AsyncGenerator<Check> {
   const { operatorNamespace, serviceAccount, allowHttp = false, vaultHosts } = flags;
   const { maxListBytes, tokenAudiences = [], targetWatch, autoRestart } = flags;
-  const modes = { targetWatch, autoRestart };
   const [clock, random] = [systemClock, systemRandom];
-  for await (const check of checkCluster(
-    { api, namespace, operatorNamespace, serviceAccount, modes, clock },
-    signal,
-  )) {
+  const operatorFlags = { targetWatch, autoRestart };
+  const place = { api, namespace, operatorNamespace, serviceAccount, flags: operatorFlags, clock };
+  for await (const check of checkCluster(place, signal)) {
     yield check;
     if (check.check === "CRDs" && check.result === "failed") return;
   }
@@ -79,6 +77,7 @@ async function* allChecks(
   const files = await listAll(cluster, vaultFileKind, signal);
   const fannedOut = await listFannedOutInto(cluster, signal);
   const resources = [...secrets, ...files, ...fannedOut];
+  yield await checkPermissions(place, resources, signal);
   const own = await listAll(cluster, vaultConnectionKind, signal);
   const connections = [...own, ...(await listClusterConnections(cluster, resources, signal))];
   const unknown = names.filter(

@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
+import { isObject } from "../../lib/is-object.ts";
 import {
   clusterVaultConnectionKind,
   vaultConnectionKind,
@@ -6,6 +7,7 @@ import {
   vaultPushKind,
   vaultSecretKind,
 } from "../api/kinds.ts";
+import { rolloutRestart, type WorkloadKind } from "../api/rollout-restart.ts";
 import type { KubeApi } from "../kube/client/kube-api.ts";
 import type { AccessAttributes, AccessReviewer } from "../kube/client/access-review.ts";
 import { isKubeError } from "../kube/kube-error.ts";
@@ -13,7 +15,7 @@ import { ALL_NAMESPACES, type KubeObject, LEASES } from "../kube/resource.ts";
 import { type Check, checksOf, someOf } from "./check.ts";
 import { checkCrdFields } from "./check-crd-fields.ts";
 import { leaseCheck } from "./lease-check.ts";
-import { clusterAccess, type OperatorModes, requiredAccess } from "./permissions.ts";
+import { clusterAccess, type OperatorFlags, requiredAccess } from "./permissions.ts";
 
 /** An operator, and the namespace that it is to work in. */
 export interface OperatorPlace {
@@ -22,7 +24,7 @@ export interface OperatorPlace {
   readonly namespace: string;
   readonly operatorNamespace: string;
   readonly serviceAccount: string;
-  readonly modes: OperatorModes;
+  readonly flags: OperatorFlags;
   readonly clock: Clock;
 }
 
@@ -39,8 +41,8 @@ const { ok, failed, skipped } = checksOf("operator");
 const cluster = checksOf("cluster");
 
 /**
- * Checks what the whole cluster needs: CRDs, a running operator, and its permissions. @throws
- * KubeError without a usable API server
+ * Checks what the whole cluster needs: CRDs, and a running operator.
+ * @throws KubeError without a usable API server
  */
 export async function* checkCluster(
   place: OperatorPlace,
@@ -51,7 +53,6 @@ export async function* checkCluster(
   if (served.result === "failed") return;
   yield await checkCrdFields(place.api, signal);
   yield await checkLease(place, signal);
-  yield await checkPermissions(place, signal);
 }
 
 async function checkServed({ api, namespace }: OperatorPlace, signal: AbortSignal): Promise<Check> {
@@ -95,8 +96,23 @@ async function checkLease(place: OperatorPlace, signal: AbortSignal): Promise<Ch
 const describe = ({ verb, resource, subresource, namespace }: AccessAttributes): string =>
   `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`} in ${namespace || "the cluster"}`;
 
-async function checkPermissions(place: OperatorPlace, signal: AbortSignal): Promise<Check> {
-  const { api, namespace, operatorNamespace, serviceAccount, modes } = place;
+/** Returns the kinds of workloads that resources name, of those that are valid. */
+const restartedBy = (resources: readonly KubeObject[]): ReadonlySet<WorkloadKind> =>
+  new Set(
+    resources
+      .map(({ spec }) => (isObject(spec) ? spec["rolloutRestart"] : undefined))
+      .flatMap((written) => rolloutRestart.safeParse(written).data ?? [])
+      .map(({ kind }) => kind),
+  );
+
+/** Checks the permissions of the operator. @param resources those that it has to sync */
+export async function checkPermissions(
+  place: OperatorPlace,
+  resources: readonly KubeObject[],
+  signal: AbortSignal,
+): Promise<Check> {
+  const { api, namespace, operatorNamespace, serviceAccount, flags } = place;
+  const modes = { ...flags, restarted: restartedBy(resources) };
   const user = `system:serviceaccount:${operatorNamespace}:${serviceAccount}`;
   const groups = [
     "system:serviceaccounts",

@@ -15,7 +15,7 @@ const role = z.object({
   ),
 });
 
-const ALL: OperatorModes = { targetWatch: "on", autoRestart: "on" };
+const ALL: OperatorModes = { targetWatch: "on", autoRestart: "on", restarted: new Set() };
 
 test("the permissions that the doctor checks are those of deploy/base", () => {
   const documents = parseAllDocuments(

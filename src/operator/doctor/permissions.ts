@@ -1,3 +1,4 @@
+import type { WorkloadKind } from "../api/rollout-restart.ts";
 import type { AccessAttributes } from "../kube/client/access-review.ts";
 
 /** Permissions on one resource. */
@@ -13,11 +14,16 @@ interface Permission {
 }
 
 /** Flags of the operator that make permissions unnecessary. */
-export interface OperatorModes {
+export interface OperatorFlags {
   /** `off`: Secrets are neither listed nor watched. */
   readonly targetWatch: "on" | "off";
-  /** `off`: workloads are not restarted, if the operator has no permission for it. */
+  /** `off`: only workloads that resources name are restarted. */
   readonly autoRestart: "on" | "off";
+}
+
+/** The flags of an operator, and the kinds of workloads that resources name. */
+export interface OperatorModes extends OperatorFlags {
+  readonly restarted: ReadonlySet<WorkloadKind>;
 }
 
 const CUSTOM = ["vaultconnections", "vaultsecrets", "vaultfiles", "vaultpushes"];
@@ -68,11 +74,12 @@ const permissions: readonly Permission[] = [
 function isOptional(
   { group, resource }: Permission,
   verb: string,
-  { targetWatch, autoRestart }: OperatorModes,
+  { targetWatch, autoRestart, restarted }: OperatorModes,
 ): boolean {
   if (resource === "secrets") return targetWatch === "off" && ["list", "watch"].includes(verb);
   const isOfRestarts = group === "apps" || group === "argoproj.io" || resource === "pods";
-  return autoRestart === "off" && isOfRestarts;
+  const isNamed = [...restarted].some((kind) => resource === `${kind.toLowerCase()}s`);
+  return autoRestart === "off" && isOfRestarts && !isNamed;
 }
 
 /** The permission that only an operator for all namespaces has. */
