@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { build, type Plugin } from "vite";
-import { codeOf } from "../src/lib/error-code.ts";
+import { codeOf } from "../src/lib/errors.ts";
 import { packageVersion } from "../src/lib/package-version.ts";
 import { bundleSettings, threadModules } from "./bundle-settings.ts";
 import { pack } from "./release/archive.ts";

@@ -4,6 +4,7 @@ import { terminalProgress } from "../test/lab/control-plane/progress.ts";
 import type { NodeCluster } from "../test/lab/node/node-cluster.ts";
 import { whyNoNode } from "../test/lab/node/requirements.ts";
 import { startNode } from "../test/lab/node/start.ts";
+import { messageOf } from "../src/lib/errors.ts";
 
 const help = `Start a Kubernetes cluster of one node that runs pods: control plane, containerd, kubelet, Services and DNS. Ctrl-C
 stops it and removes everything that it made.
@@ -31,7 +32,7 @@ function parse() {
   try {
     return parseArgs({ options }).values;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 
@@ -72,7 +73,7 @@ async function run(withVaultsync: boolean): Promise<number> {
   const interrupted = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   const interruption = interrupted.then(() => "interrupted" as const);
   const first = await Promise.race([start(withVaultsync), interruption]).catch((error: unknown) => {
-    progress.note(`cluster: ${error instanceof Error ? error.message : String(error)}`);
+    progress.note(`cluster: ${messageOf(error)}`);
   });
   // The supervisor removes everything when this process ends.
   if (first === undefined) return 1;

@@ -6,6 +6,7 @@ import { writeImageArchive } from "./image/archive.ts";
 import { provideBase } from "./image/base.ts";
 import { buildImage, type BuiltImage } from "./image/build.ts";
 import { measureVault } from "./image/start-time.ts";
+import { messageOf } from "../src/lib/errors.ts";
 
 const help = `Build the image of the operator and the vault, start it once, and print its size, layers and start time.
 
@@ -37,7 +38,7 @@ function parse() {
   try {
     return parseArgs({ options }).values;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 
@@ -94,7 +95,7 @@ if (typeof values === "string") {
 } else {
   const done = values.archive === undefined ? run(values) : archive(values.archive, values.tag);
   await done.catch((error: unknown) => {
-    progress.note(`image: ${error instanceof Error ? error.message : String(error)}`);
+    progress.note(`image: ${messageOf(error)}`);
     process.exitCode = 1;
   });
 }

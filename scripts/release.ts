@@ -8,6 +8,7 @@ import { withSection } from "./release/changelog.ts";
 import { command } from "./release/command.ts";
 import { releaseProblems } from "./release/problems.ts";
 import { setVersion } from "./release/version-places.ts";
+import { messageOf } from "../src/lib/errors.ts";
 
 const help = `Check this commit, write the files of a release, and tag it. docs/release.md describes the whole procedure.
 
@@ -97,6 +98,6 @@ try {
   else if (values.bump === undefined) process.exitCode = await release(values);
   else bump(values.bump);
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${messageOf(error)}\n`);
   process.exitCode = 1;
 }

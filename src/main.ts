@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { CommanderError } from "commander";
 import { program } from "./program.ts";
+import { messageOf } from "./lib/errors.ts";
 
 /** Exit codes: 0 success, 1 failure, 2 wrong usage. */
 try {
@@ -10,7 +11,7 @@ try {
     // Commander has already printed the help or the usage error.
     process.exitCode = error.exitCode === 0 ? 0 : 2;
   } else {
-    process.stderr.write(`vaultsync: ${error instanceof Error ? error.message : "failed"}\n`);
+    process.stderr.write(`vaultsync: ${messageOf(error)}\n`);
     process.exitCode = 1;
   }
 }

@@ -8,6 +8,7 @@ import { measureCases, type CaseResult } from "./attack/measure-case.ts";
 import { Scene } from "./attack/scene.ts";
 import { saveResult } from "./result-file.ts";
 import { table } from "./table.ts";
+import { messageOf } from "../../src/lib/errors.ts";
 
 const TOGETHER = "all-together";
 const { values } = parseArgs({
@@ -95,7 +96,7 @@ async function measure(
     scene = await Scene.start(attacks, options, running);
     return await measureCases(scene, attacks, name, settings);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const death = await scene?.death();
     return { name, misses: [death ?? `ended: ${reason.replaceAll(/\s+/gu, " ").slice(0, 200)}`] };
   }

@@ -6,6 +6,7 @@ import { describeChange } from "./step.ts";
 import { help, parseDemoArguments, type DemoArguments } from "./arguments.ts";
 import { runLocalStory } from "./local-story.ts";
 import { runStory } from "./story.ts";
+import { messageOf } from "../../src/lib/errors.ts";
 
 /** Printed at the end of a run with --once. */
 export const nextSteps = `
@@ -66,7 +67,7 @@ function fromCommandLine(): DemoArguments | string {
   try {
     return parseDemoArguments(process.argv.slice(2));
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 
@@ -101,9 +102,7 @@ async function runDemo(options: DemoArguments): Promise<number> {
 }
 
 function explain(error: unknown, { processes }: Preparation, stage: Stage | undefined): void {
-  const parts = [
-    `${bad("The demo failed.")}\n${error instanceof Error ? error.message : String(error)}`,
-  ];
+  const parts = [`${bad("The demo failed.")}\n${messageOf(error)}`];
   if (stage !== undefined) parts.push(`State of the cluster:\n${summary(stage.view)}`);
   for (const [name, { stderr }] of processes) {
     const lines = stderr.trimEnd().split("\n").slice(-logLines);

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { codeOf } from "../../src/lib/error-code.ts";
+import { codeOf } from "../../src/lib/errors.ts";
 import type { OperatorProcess } from "../../test/lab/real/processes/operator-process.ts";
 import type {
   ProcessOptions,

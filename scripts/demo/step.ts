@@ -3,6 +3,7 @@ import { formatFingerprint, isEqual, type ShownObject } from "./shown-object.ts"
 import { Interrupted } from "./preparation.ts";
 import { bad, bold, dim, good, screen, seconds } from "./output.ts";
 import type { Stage } from "./setup.ts";
+import { messageOf } from "../../src/lib/errors.ts";
 
 /** A step whose expectation was not met. */
 export class StepFailure extends Error {
@@ -38,7 +39,7 @@ export async function runStep<T>(
     return await run(step);
   } catch (error) {
     if (error instanceof Interrupted || error instanceof StepFailure) throw error;
-    throw step.failure(error instanceof Error ? error.message : String(error));
+    throw step.failure(messageOf(error));
   }
 }
 

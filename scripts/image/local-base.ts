@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { codeOf } from "../../src/lib/error-code.ts";
+import { codeOf } from "../../src/lib/errors.ts";
 import { hasImage } from "../../test/lab/docker/docker.ts";
 import type { Progress } from "../../test/lab/control-plane/progress.ts";
 

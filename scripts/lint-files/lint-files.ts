@@ -1,4 +1,5 @@
 import { WrongChecksumError } from "../../test/lab/tools/python-tool.ts";
+import { messageOf } from "../../src/lib/errors.ts";
 
 /** A program that checks files, and reports what it finds with another exit code than 0. */
 export interface Linter {
@@ -37,7 +38,7 @@ async function lint({ name, find, args }: Linter, run: Run): Promise<LintOutcome
     const kind = error instanceof WrongChecksumError ? "reported" : "unavailable";
     return {
       kind,
-      text: `${name}: not run: ${error instanceof Error ? error.message : String(error)}`,
+      text: `${name}: not run: ${messageOf(error)}`,
     };
   }
   const { status, stdout, stderr, error } = run(program, args);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../lib/clock.ts";
-import { codeOf } from "../lib/error-code.ts";
+import { codeOf, messageOf } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 
 const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -78,7 +78,7 @@ export async function followNamespaces(
       [current, problem] = [next, ""];
       if (added.length + removed.length > 0) onChange(next);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : "unreadable";
+      const reason = messageOf(error);
       if (reason !== problem)
         logger.error(
           { count: current.length, reason },

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
-import { listenFailure } from "../lib/listen-failure.ts";
+import { listenFailure } from "../lib/errors.ts";
 import { type Readiness, serveEndpoints } from "../telemetry/endpoints.ts";
 import {
   apiServerMetrics,

@@ -1,6 +1,6 @@
 import { Redacted } from "../lib/redacted.ts";
 import { logFields } from "./log-fields.ts";
-import { codeOf } from "../lib/error-code.ts";
+import { codeOf } from "../lib/errors.ts";
 
 const MASK = "[redacted]";
 const MAX_DEPTH = 3;

@@ -15,6 +15,7 @@ import {
   shrink,
   simulate,
 } from "./simulate.ts";
+import { messageOf } from "../../src/lib/errors.ts";
 
 const USAGE = `Run the whole operator against simulated vaults and a simulated cluster, with random commands and faults, and check after
 every step that no invariant of docs/design/faults.md is violated.
@@ -42,9 +43,6 @@ const MAX = 1e9;
 const MAX_WORKERS = 1_000;
 
 class UsageError extends Error {}
-
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 function parseOptions() {
   try {

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { VaultClient, type VaultResponse } from "../../../test/lab/vault/vault-client.ts";
+import { messageOf } from "../../../src/lib/errors.ts";
 
 /** Latencies and errors that clients experienced. */
 export interface Served {
@@ -47,13 +48,10 @@ export class OrdinaryClients implements Disposable {
     while (performance.now() < end) {
       const kind = randomInt(100);
       const start = performance.now();
-      const outcome = await this.#request(client, kind, etag).then(
-        (response) => {
-          etag = kind < 70 ? (response.headers.etag ?? etag) : etag;
-          return response.outcome();
-        },
-        (error: unknown) => (error instanceof Error ? error.message : "failed"),
-      );
+      const outcome = await this.#request(client, kind, etag).then((response) => {
+        etag = kind < 70 ? (response.headers.etag ?? etag) : etag;
+        return response.outcome();
+      }, messageOf);
       latencies.push(performance.now() - start);
       if (outcome !== "200" && outcome !== "304") errors[outcome] = (errors[outcome] ?? 0) + 1;
       await sleep(randomInt(2 * INTERVAL_MS));

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Probe, Site } from "./attack-case.ts";
 import type { Served } from "./ordinary-clients.ts";
+import { messageOf } from "../../../src/lib/errors.ts";
 
 /** The prepared probe of a case. */
 export interface OpenProbe {
@@ -24,9 +25,7 @@ export async function runProbe(
 ): Promise<void> {
   const sent: Promise<void>[] = [];
   const send = async (due: number): Promise<void> => {
-    const outcome = await request().catch((error: unknown) =>
-      error instanceof Error ? error.message : "failed",
-    );
+    const outcome = await request().catch(messageOf);
     latencies.push(performance.now() - due);
     if (outcome !== "200" && outcome !== "304") errors[outcome] = (errors[outcome] ?? 0) + 1;
   };

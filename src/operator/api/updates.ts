@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isTimeZone, parseCron } from "../lib/cron.ts";
 import { DURATION_PATTERN, parseDuration } from "../lib/duration.ts";
 import { withRule } from "./validation.ts";
+import { messageOf } from "../../lib/errors.ts";
 
 /** Maximum number of windows of a resource. */
 const MAX_WINDOWS = 8;
@@ -16,7 +17,7 @@ const schedule = z
     try {
       parseCron(text);
     } catch (error) {
-      context.addIssue(error instanceof Error ? error.message : "must be a schedule");
+      context.addIssue(messageOf(error));
     }
   });
 

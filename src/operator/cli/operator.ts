@@ -3,12 +3,13 @@ import { parseListenAddress } from "../../command-line/options.ts";
 import { parseDuration } from "../lib/duration.ts";
 import { parseList, parseWholeNumber } from "./options.ts";
 import type { RunFlags } from "./run-operator.ts";
+import { messageOf } from "../../lib/errors.ts";
 
 function parseInterval(text: string): number {
   try {
     return text === "0" ? 0 : parseDuration(text);
   } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+    throw new InvalidArgumentError(messageOf(error));
   }
 }
 

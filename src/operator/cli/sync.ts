@@ -10,6 +10,7 @@ import { type ClusterFlags, NOT_READY } from "./options.ts";
 import { idOf, placedId, refOf, type ResourceName } from "./resource-name.ts";
 import { type FanOutState, type ResourceState, stateOf } from "./status/resource-state.ts";
 import { fanOutTable, isReady, problemLines, resourceTable } from "./status/status-tables.ts";
+import { messageOf } from "../../lib/errors.ts";
 
 /** Flags of `vaultsync sync`. */
 export interface SyncFlags extends ClusterFlags {
@@ -107,10 +108,7 @@ async function syncAll(
   const ofRequest = failures.find((error) => error instanceof KubeError);
   // It gets a remedy.
   if (ofRequest !== undefined) throw ofRequest;
-  if (failures.length > 0)
-    throw new Error(
-      failures.map((error) => (error instanceof Error ? error.message : "failed")).join("\n"),
-    );
+  if (failures.length > 0) throw new Error(failures.map(messageOf).join("\n"));
 }
 
 /** Syncs resources, and prints their state. Changes one annotation of each resource. */

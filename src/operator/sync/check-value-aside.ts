@@ -1,4 +1,4 @@
-import { codeOf } from "../../lib/error-code.ts";
+import { codeOf } from "../../lib/errors.ts";
 import { Slots } from "../../lib/slots.ts";
 import type { ValueContract } from "../api/value-contract.ts";
 import { aside } from "../lib/aside.ts";

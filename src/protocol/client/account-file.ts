@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { codeOf } from "../../lib/error-code.ts";
+import { codeOf } from "../../lib/errors.ts";
 import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import { replaceFile } from "../../lib/replace-file.ts";

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, FormData, request } from "undici";
 import type { z } from "zod";
-import { codeOf } from "../../lib/error-code.ts";
+import { codeOf } from "../../lib/errors.ts";
 import { jsonOrUndefined } from "../../lib/json-or-undefined.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import type { JsonOperation, RequestBody, ResponseBody } from "../operation-bodies.ts";

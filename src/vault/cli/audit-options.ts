@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseForwardTarget, type ForwardTarget } from "../server/audit/forward-target.ts";
 import { isPostgresUrl } from "../server/store/postgres/postgres-location.ts";
 import type { VaultServerOptions } from "../server/vault-server.ts";
+import { messageOf } from "../../lib/errors.ts";
 
 /** Audit log flags of `vaultsync vault serve`. */
 export interface AuditFlags {
@@ -30,7 +31,7 @@ function forwardTarget(text: string): ForwardTarget {
   try {
     return parseForwardTarget(text);
   } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : "");
+    throw new InvalidArgumentError(messageOf(error));
   }
 }
 

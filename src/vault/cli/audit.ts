@@ -20,7 +20,7 @@ import { progressLine } from "./terminal.ts";
 import { rejectPassword } from "./data-option.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { masterKeys } from "./master-keys.ts";
-import { codeOf } from "../../lib/error-code.ts";
+import { codeOf } from "../../lib/errors.ts";
 
 /** Returns the named files and their rotated segments, each once. */
 async function withParts(files: readonly string[], command: Command): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { codeOf } from "../../lib/error-code.ts";
+import { codeOf } from "../../lib/errors.ts";
 import { createPrivateFile, parseMasterKeys } from "../server/crypto/key-file.ts";
 import { generateMasterKey, MasterKey } from "../server/crypto/master-key.ts";
 

@@ -5,7 +5,7 @@ import { KeyFile, parseMasterKeys } from "../server/crypto/key-file.ts";
 import type { MasterKey } from "../server/crypto/master-key.ts";
 import { KeyRing } from "../server/crypto/key-ring.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
-import { codeOf } from "../../lib/error-code.ts";
+import { codeOf, messageOf } from "../../lib/errors.ts";
 
 const TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 65_536;
@@ -47,7 +47,7 @@ export function masterKeysOfCommand(
   try {
     return parseMasterKeys(result.stdout);
   } catch (cause) {
-    throw failed(`printed no valid key: ${cause instanceof Error ? cause.message : ""}`, cause);
+    throw failed(`printed no valid key: ${messageOf(cause)}`, cause);
   }
 }
 

@@ -20,6 +20,7 @@ import { mailOptions, type MailFlags } from "./mail-options.ts";
 import type { Quotas } from "../server/limits.ts";
 import { stopSignal } from "../../command-line/stop-signal.ts";
 import { webAppError, webAppOptions, type WebAppFlags } from "./web-app-options.ts";
+import { messageOf } from "../../lib/errors.ts";
 
 /** Flags of `vaultsync vault serve` as commander collects them. */
 export interface VaultServeFlags
@@ -130,7 +131,7 @@ async function keyFileError({ identityIssuers = [] }: IdentityFlags): Promise<st
     try {
       await readKeySet(keys);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       return `--identity-issuers: cannot read the keys of ${issuer}: ${reason}`;
     }
   }

@@ -1,6 +1,6 @@
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
-import { listenFailure } from "../../lib/listen-failure.ts";
+import { listenFailure } from "../../lib/errors.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { type Readiness, serveEndpoints } from "../../telemetry/endpoints.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";

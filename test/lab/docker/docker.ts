@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { messageOf } from "../../../src/lib/errors.ts";
 
 const run = promisify(execFile);
 const daemonTimeoutMs = 3000;
@@ -17,8 +18,7 @@ export async function docker(args: readonly string[], { timeoutMs = 0 } = {}): P
       error instanceof Error && "stderr" in error && typeof error.stderr === "string"
         ? error.stderr.trim()
         : "";
-    const reason =
-      text.split("\n").at(-1) || (error instanceof Error ? error.message : String(error));
+    const reason = text.split("\n").at(-1) || messageOf(error);
     throw new Error(`docker ${args[0]}: ${reason}`, { cause: error });
   }
 }
@@ -53,7 +53,7 @@ export async function provideImage(image: string, timeoutMs: number): Promise<st
     await docker(["pull", "--quiet", image], { timeoutMs });
     return undefined;
   } catch (error) {
-    return `${image} cannot be pulled (${error instanceof Error ? error.message : String(error)})`;
+    return `${image} cannot be pulled (${messageOf(error)})`;
   }
 }
 

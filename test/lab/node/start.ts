@@ -6,6 +6,7 @@ import { clusterDns } from "./cluster-dns.ts";
 import { NodeCluster } from "./node-cluster.ts";
 import { type NodeFeatures, nodePrograms } from "./programs.ts";
 import { whyNoNode } from "./requirements.ts";
+import { messageOf } from "../../../src/lib/errors.ts";
 
 const shownLines = 25;
 
@@ -17,7 +18,7 @@ export async function explained<T>(cluster: NodeCluster, step: () => Promise<T>)
   try {
     return await step();
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     throw new Error(`${message}\n${await stateOf(cluster)}`, { cause: error });
   }
 }

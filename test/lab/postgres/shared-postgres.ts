@@ -9,6 +9,7 @@ import { PostgreSqlContainer } from "@testcontainers/postgresql";
 import { PullPolicy } from "testcontainers";
 import { freePort } from "../control-plane/supervisor/free-port.ts";
 import { dockerDaemon, hasBridge, provideImage, prepareTestcontainers } from "../docker/docker.ts";
+import { messageOf } from "../../../src/lib/errors.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -132,7 +133,7 @@ export class PostgresContainer implements AsyncDisposable {
     } catch (error) {
       guard.stdin.end();
       return {
-        unavailable: `${image} does not start: ${error instanceof Error ? error.message : String(error)}`,
+        unavailable: `${image} does not start: ${messageOf(error)}`,
       };
     }
   }

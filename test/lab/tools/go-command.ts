@@ -2,7 +2,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { codeOf } from "../../../src/lib/error-code.ts";
+import { codeOf, messageOf } from "../../../src/lib/errors.ts";
 import { goPlatform } from "./install.ts";
 
 const run = promisify(execFile);
@@ -99,6 +99,6 @@ async function compile(
 }
 
 function lastLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return text.trim().split("\n").at(-1) ?? "";
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { VaultClient } from "./vault-client.ts";
 import type { StoreLocation } from "./store-location.ts";
 import { VaultServerProcess } from "../real/processes/vault-server-process.ts";
-import { codeOf } from "../../../src/lib/error-code.ts";
+import { codeOf } from "../../../src/lib/errors.ts";
 import { sha256 } from "./requests.ts";
 
 /**

@@ -3,6 +3,7 @@ import { randomBytes, randomInt } from "node:crypto";
 import { VaultClient, type VaultResponse } from "./vault-client.ts";
 import type { StoreLocation } from "./store-location.ts";
 import { VaultServerProcess } from "../real/processes/vault-server-process.ts";
+import { messageOf } from "../../../src/lib/errors.ts";
 
 export interface LoadResult {
   readonly clients: number;
@@ -213,7 +214,7 @@ export async function runLoad(
       await work;
     } catch (error) {
       wrong += 1;
-      if (examples.length < 10) examples.push(error instanceof Error ? error.message : "failed");
+      if (examples.length < 10) examples.push(messageOf(error));
     }
   };
   const password = randomBytes(12).toString("hex");

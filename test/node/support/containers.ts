@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "../../../src/lib/error-code.ts";
+import { codeOf } from "../../../src/lib/errors.ts";
 import type { NodeCluster } from "../../lab/node/node-cluster.ts";
 import type { Pod } from "./reader.ts";
 

@@ -4,6 +4,7 @@ import { installOperator, installVault } from "../../../scripts/cluster/install.
 import { type Progress, terminalProgress } from "../../lab/control-plane/progress.ts";
 import type { NodeFeatures } from "../../lab/node/programs.ts";
 import { startNode, explained } from "../../lab/node/start.ts";
+import { messageOf } from "../../../src/lib/errors.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -29,7 +30,7 @@ export async function start(
   try {
     return await startOnce(project, progress, features);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     progress.note(`The node is started once more: ${why}`);
     return startOnce(project, progress, features);
   }

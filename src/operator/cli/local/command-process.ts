@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import type { Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { systemClock } from "../../../lib/clock.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 
 /** End of a command: the code that a shell reports, and the signal that ended it. */
 export interface CommandEnd {

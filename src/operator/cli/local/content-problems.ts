@@ -3,6 +3,7 @@ import type { ContentCheck, ContentChecks } from "../plan/plan.ts";
 import { entryReader } from "./entry-reader.ts";
 import { decideTarget, makeTargets, textOf } from "./local-targets.ts";
 import { saltKey } from "./read-targets.ts";
+import { messageOf } from "../../../lib/errors.ts";
 
 /**
  * Reads the values that the operator would serve of a resource, and returns why it would not write
@@ -17,7 +18,7 @@ const contentProblems: ContentCheck = async (planned, access, resolved) => {
     const { problems } = await makeTargets([decided.target], saltKey(), signal);
     return { problems, notes: [] };
   } catch (error) {
-    const why = error instanceof Error ? error.message : "failed";
+    const why = messageOf(error);
     const note = problemAt(planned.manifest, ["spec"], `the values are not checked: ${why}`);
     return { problems: [], notes: [textOf(note)] };
   }

@@ -6,6 +6,7 @@ import { versionExpose } from "../../../protocol/operations/secrets.ts";
 import { versionExposeLink } from "../../../protocol/operations/shared-secrets.ts";
 import type { Candidate } from "../../sync/resolution.ts";
 import type { EntryReader } from "../plan/resolve-references.ts";
+import { messageOf } from "../../../lib/errors.ts";
 
 /** Maximum number of values that are read simultaneously. */
 const READS = 8;
@@ -50,7 +51,7 @@ async function naming<T>(name: string, read: Promise<T>): Promise<T> {
   try {
     return await read;
   } catch (error) {
-    throw new Error(`${name}: ${error instanceof Error ? error.message : "failed"}`, {
+    throw new Error(`${name}: ${messageOf(error)}`, {
       cause: error,
     });
   }

@@ -29,6 +29,7 @@ import {
   resolvePlan,
 } from "./local-targets.ts";
 import { type Origin, originOf, rememberedOf, sourcesOf } from "../plan/origin.ts";
+import { messageOf } from "../../../lib/errors.ts";
 
 /** A target that was written: its bytes and where they come from. */
 export interface WrittenTarget {
@@ -146,7 +147,7 @@ class Follower {
     const inputs = await Promise.all(read.map((entry) => readInput(entry, signal))).catch(
       (error: unknown): Failed => {
         signal.throwIfAborted();
-        const message = error instanceof Error ? error.message : "failed";
+        const message = messageOf(error);
         return { condition: notReady("UnexpectedResponse", message), isRetry: true };
       },
     );

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 import { isLoopback } from "../../../lib/loopback.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { withoutTrailingSlashes } from "../../../lib/without-trailing-slashes.ts";

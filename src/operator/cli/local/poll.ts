@@ -2,6 +2,7 @@ import { Backoff } from "../../../lib/backoff.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { systemRandom } from "../../../lib/random.ts";
 import { printNotes } from "./report.ts";
+import { messageOf } from "../../../lib/errors.ts";
 
 /** Maximum time in ms between two attempts while the vault cannot be read. */
 const MAX_WAIT_MS = 60_000;
@@ -48,7 +49,7 @@ export async function poll<T>(
       waitMs = isRetry ? backoff.next() : intervalMs;
     } catch (error) {
       if (signal.aborted) return undefined;
-      shown = show(error instanceof Error ? error.message : "failed", prefix, shown);
+      shown = show(messageOf(error), prefix, shown);
       waitMs = backoff.next();
     }
   }

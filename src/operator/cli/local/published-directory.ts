@@ -12,7 +12,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 import { jsonOrUndefined } from "../../../lib/json-or-undefined.ts";
 import { keyOfTarget, type WrittenTarget, type WrittenTargets } from "./followed-targets.ts";
 import type { LocalTarget } from "./local-targets.ts";

@@ -5,7 +5,7 @@ import { extname, join } from "node:path";
 import { text as textIn } from "node:stream/consumers";
 import { isObject } from "../../../lib/is-object.ts";
 import { type CoreObject, fieldProblem, type Manifest, type Problem } from "./manifest.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 
 /** The text of a file, or of standard input. */
 interface Input {

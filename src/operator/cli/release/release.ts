@@ -22,6 +22,7 @@ import {
 import type { ClusterFlags } from "../options.ts";
 import { type Cell, formatTable } from "../../../command-line/format.ts";
 import { stopSignal } from "../../../command-line/stop-signal.ts";
+import { messageOf } from "../../../lib/errors.ts";
 
 /** An object to release. */
 export interface Releasable {
@@ -176,7 +177,7 @@ async function outcomeOf(api: KubeApi, one: Releasable, signal: AbortSignal): Pr
     // The object was deleted after it was listed.
     if (isKubeError(error, "NotFound")) return released;
     return {
-      text: `failed: ${error instanceof Error ? error.message : String(error)}`,
+      text: `failed: ${messageOf(error)}`,
       color: "red",
     };
   }

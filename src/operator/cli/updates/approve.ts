@@ -12,6 +12,7 @@ import { idOf, type ResourceName } from "../resource-name.ts";
 import { stateOf } from "../status/resource-state.ts";
 import { isReady, problemLines } from "../status/status-tables.ts";
 import { syncOne } from "../sync.ts";
+import { messageOf } from "../../../lib/errors.ts";
 
 /** Flags of `vaultsync approve`. */
 export interface ApproveFlags extends ClusterFlags, FormatFlags {
@@ -140,7 +141,7 @@ async function approveAll(
       await approveOne(cluster, one, flags, signal);
     } catch (error) {
       signal.throwIfAborted();
-      failures.push(error instanceof Error ? error.message : "failed");
+      failures.push(messageOf(error));
     }
   }
   if (failures.length > 0) throw new Error(failures.join("\n"));

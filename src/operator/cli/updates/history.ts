@@ -10,6 +10,7 @@ import { readResource, statusOf } from "../read-resource.ts";
 import { idOf, type ResourceName } from "../resource-name.ts";
 import { namedBy } from "./connected-entries.ts";
 import { type Entry, entryVersions, type EntryVersion } from "./entry-versions.ts";
+import { messageOf } from "../../../lib/errors.ts";
 
 /** Flags of `vaultsync history`. */
 export type HistoryFlags = ClusterFlags & AccountFlags & FormatFlags;
@@ -102,7 +103,7 @@ function print(rows: readonly VersionRow[], { syncedAt, restarts = [] }: SyncSta
 }
 
 function note(error: unknown): undefined {
-  const why = error instanceof Error ? error.message : "the vault did not respond";
+  const why = messageOf(error);
   process.stderr.write(`only the versions that the cluster shows: ${why}\n`);
 }
 

@@ -3,7 +3,7 @@ import type { Access, Credentials, TlsMaterial } from "../credentials/credential
 import type { Redacted } from "../../../lib/redacted.ts";
 import { KubeError } from "../kube-error.ts";
 import { receiveWhole, type WholeResponse } from "./receive-whole.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 
 /** One attempt of a request to the API server. */
 export interface KubeRequest {

@@ -2,7 +2,7 @@ import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import { Redacted } from "../../../lib/redacted.ts";
 import type { Access, AccessSource, TlsMaterial } from "./credentials.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 
 /**
  * Reports a kubeconfig that cannot be used. The message says what to change, without quoting the

@@ -2,7 +2,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
 import { type AuthError, isVaultError, TransientError } from "../vault-error.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { LoginPause } from "../connection.ts";
 import type { AccountLogins } from "./login-gate.ts";

@@ -3,7 +3,7 @@ import { type Dispatcher, errors, Pool, ProxyAgent } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
 import { Deadline } from "../../lib/deadline.ts";
 import { pemCertificates } from "../../lib/pem-certificates.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 import { packageVersion } from "../../../lib/package-version.ts";
 import { CONSUMER_HEADER } from "../../../protocol/headers.ts";
 import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";

@@ -1,6 +1,6 @@
 import type { Health } from "../connection.ts";
 import { isVaultError, TransientError } from "../vault-error.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 
 /** The lists, and a login for names that the token in use lacks. */
 type TrackedOperation = "list_no_dup" | "list_file" | "generate_access_token";

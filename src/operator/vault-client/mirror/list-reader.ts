@@ -6,7 +6,7 @@ import {
   workerData,
 } from "node:worker_threads";
 import { yieldToEventLoop } from "../../../lib/clock.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 import { Slots } from "../../../lib/slots.ts";
 import { runThread } from "../../lib/aside.ts";
 import { ListTooLongError, UnexpectedResponse } from "../vault-error.ts";

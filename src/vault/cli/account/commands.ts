@@ -20,6 +20,7 @@ import type {
   VersionsFlags,
 } from "./secret.ts";
 import { withoutTrailingSlashes } from "../../../lib/without-trailing-slashes.ts";
+import { messageOf } from "../../../lib/errors.ts";
 
 /** Adds the options of a command that prints a list. */
 const addListOptions = (command: Command): Command => addFormatOption(addAccountOption(command));
@@ -48,9 +49,7 @@ function scopeText(text: string): string {
   try {
     return formatScope(parseScope(text));
   } catch (error) {
-    throw new InvalidArgumentError(
-      error instanceof Error ? `${error.message}.` : "malformed scope.",
-    );
+    throw new InvalidArgumentError(`${messageOf(error)}.`);
   }
 }
 

@@ -4,6 +4,7 @@ import { VaultClient, logIn } from "../../../protocol/client/vault-client.ts";
 import { AccountFile } from "../../../protocol/client/account-file.ts";
 import { tokenList, tokenRevoke } from "../../../protocol/operations/tokens.ts";
 import { readPassword } from "../terminal.ts";
+import { messageOf } from "../../../lib/errors.ts";
 
 /** Flags of `vaultsync login`. */
 export interface LoginFlags extends AccountFlags {
@@ -49,7 +50,7 @@ export async function logout({ account }: AccountFlags): Promise<void> {
   await new AccountFile(account).remove();
   if (failure === undefined) process.stderr.write("logged out\n");
   else {
-    const why = failure instanceof Error ? failure.message : "failed";
+    const why = messageOf(failure);
     process.stderr.write(
       `removed the login from this machine; its tokens stay valid until they expire: ${why}\n`,
     );

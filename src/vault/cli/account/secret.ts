@@ -26,6 +26,7 @@ import { share, unshare } from "../../../protocol/operations/sharing.ts";
 import type { Permission, SecretRecord } from "../../../protocol/responses.ts";
 import { FINAL, readPassword, UNDO } from "../terminal.ts";
 import { type ListFlags, printList, printValue, secretRows, versionRows } from "./print.ts";
+import { messageOf } from "../../../lib/errors.ts";
 
 interface OwnerFlags extends AccountFlags {
   readonly owner?: string;
@@ -185,7 +186,7 @@ async function storeShared(
   return client
     .call(updateKeyMetadata, { ...secret, key_version, ...more })
     .catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : "failed";
+      const reason = messageOf(error);
       const what = `stored version ${key_version} of ${secret.key_name}`;
       throw new Error(`${what}, without its metadata and removal time: ${reason}`);
     });

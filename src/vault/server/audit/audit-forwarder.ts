@@ -1,6 +1,6 @@
 import { systemClock, yieldToEventLoop, type Clock } from "../../../lib/clock.ts";
 import { Backoff } from "../../../lib/backoff.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 import { silentLogger, type Logger } from "../../../lib/logger.ts";
 import { systemRandom } from "../../../lib/random.ts";
 import { createAuditSink, type AuditSink } from "./audit-sink.ts";

@@ -15,7 +15,7 @@ import {
 } from "./audit-line.ts";
 import { DAY_MS, segmentsBeyond, type AuditRetention } from "./audit-retention.ts";
 import { readTail } from "./read-lines.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 
 export const DEFAULT_AUDIT_FILE_BYTES = 256 * 1024 * 1024;
 /**

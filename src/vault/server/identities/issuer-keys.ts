@@ -4,6 +4,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { jsonOrUndefined } from "../../../lib/json-or-undefined.ts";
 import { isObject } from "../../../lib/is-object.ts";
+import { messageOf } from "../../../lib/errors.ts";
 
 /** Age in milliseconds after which keys are read again: a rotation is noticed. */
 const FRESH_MS = 5 * 60_000;
@@ -116,7 +117,7 @@ export class IssuerKeys {
     try {
       this.#keys = { find: createLocalJWKSet(await read(source)), at: clock.monotonic() };
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       logger.warn(
         { event: "issuer_keys_unreadable", source, reason },
         "keys of an issuer not read",

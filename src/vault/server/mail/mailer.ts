@@ -8,7 +8,7 @@ import type { VaultMetrics } from "../metrics.ts";
 import { LONGEST_PROOF_MS } from "./email-text.ts";
 import { composeEmail, type SenderIdentity } from "./compose-email.ts";
 import { isDeliverable, EmailRejectedError, type EmailTransport } from "./email-transport.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 import { isObject } from "../../../lib/is-object.ts";
 
 /** Dependencies of the mailer. */

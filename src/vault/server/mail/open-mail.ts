@@ -8,7 +8,7 @@ import { isPostgresUrl } from "../store/postgres/postgres-location.ts";
 import { fileTransport } from "./file-transport.ts";
 import { smtpTransport } from "./smtp-transport.ts";
 import type { SmtpServer } from "./smtp-url.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 
 /** Options for sending email: by `smtp`, or as `.eml` files in `directory`. */
 export interface MailOptions {

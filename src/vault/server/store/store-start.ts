@@ -1,6 +1,6 @@
 import { Backoff } from "../../../lib/backoff.ts";
 import { systemClock, type Clock } from "../../../lib/clock.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { systemRandom, type Random } from "../../../lib/random.ts";
 import { StoreUnavailableError } from "./store.ts";

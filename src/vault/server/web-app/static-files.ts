@@ -6,7 +6,7 @@ import type { FastifyInstance } from "fastify";
 import type { VaultContext } from "../context.ts";
 import { pageOf, servePage } from "./page.ts";
 import { pageHeaders } from "./page-headers.ts";
-import { codeOf } from "../../../lib/error-code.ts";
+import { codeOf } from "../../../lib/errors.ts";
 
 /** Output directory of `npm run build -- web`, for the sources and for the build alike. */
 const builtDirectory = new URL(

@@ -5,6 +5,7 @@ import { install } from "../../tools/install.ts";
 import type { Progress } from "../progress.ts";
 import { unavailable, type Source } from "./source.ts";
 import { components, moduleDirectory, type Release, versionFlags } from "./version.ts";
+import { messageOf } from "../../../../src/lib/errors.ts";
 
 const packages = [
   "k8s.io/kubernetes/cmd/kube-apiserver",
@@ -27,7 +28,7 @@ export const goBuild: Source = {
         build(directory, { go, release, progress }),
       );
     } catch (error) {
-      return unavailable(error instanceof Error ? error.message : String(error));
+      return unavailable(messageOf(error));
     }
     return { kind: "binaries", directory: cache };
   },

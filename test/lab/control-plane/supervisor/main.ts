@@ -10,6 +10,7 @@ import { Settings, type Message } from "./settings.ts";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { Cluster } from "./cluster.ts";
+import { messageOf } from "../../../../src/lib/errors.ts";
 
 /**
  * Lets other processes stop and start the API server: `POST /apiserver/stop|start|restart` over
@@ -39,8 +40,7 @@ async function openControlSocket(path: string, cluster: Cluster): Promise<void> 
     }
     last = last.then(action).then(
       (url) => void response.writeHead(200).end(url ?? ""),
-      (error: unknown) =>
-        void response.writeHead(500).end(error instanceof Error ? error.message : String(error)),
+      (error: unknown) => void response.writeHead(500).end(messageOf(error)),
     );
   });
   server.listen(path);
@@ -144,6 +144,6 @@ try {
   await rename(`${file}.tmp`, file);
   send({ event: "ready", directory });
 } catch (error) {
-  send({ event: "failed", message: error instanceof Error ? error.message : String(error) });
+  send({ event: "failed", message: messageOf(error) });
   end(1);
 }

@@ -14,6 +14,7 @@ import {
   removeAllLeftovers,
   removeLeftovers,
 } from "./leftovers.ts";
+import { messageOf } from "../../../../src/lib/errors.ts";
 
 /**
  * Owns one node while its standard input is open. All processes of the node are in their own
@@ -107,9 +108,7 @@ try {
   const inside: Settings = { ...settings, node: { ...layout, owner: process.pid } };
   child.stdin.write(`${JSON.stringify(inside)}\n`);
 } catch (error) {
-  process.stdout.write(
-    `${JSON.stringify({ event: "failed", message: error instanceof Error ? error.message : String(error) })}\n`,
-  );
+  process.stdout.write(`${JSON.stringify({ event: "failed", message: messageOf(error) })}\n`);
   stop();
 }
 await ended;

@@ -3,6 +3,7 @@ import { vi } from "vitest";
 import { program } from "../../../../src/program.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
 import type { ProcessResult } from "./vaultsync-process.ts";
+import { messageOf } from "../../../../src/lib/errors.ts";
 
 /** Runs a command of the operator as the administrator of a control plane. */
 export const runAsAdmin = (
@@ -34,7 +35,7 @@ export async function runInProcess(
     return {
       code: 1,
       stdout: output.stdout,
-      stderr: `${output.stderr}vaultsync: ${error instanceof Error ? error.message : "failed"}\n`,
+      stderr: `${output.stderr}vaultsync: ${messageOf(error)}\n`,
     };
   } finally {
     process.exitCode = undefined;

@@ -1,5 +1,5 @@
 import { DatabaseError } from "pg";
-import { codeOf } from "../../../../lib/error-code.ts";
+import { codeOf } from "../../../../lib/errors.ts";
 import { describeLocation } from "./postgres-location.ts";
 import { StoreUnavailableError } from "../store.ts";
 

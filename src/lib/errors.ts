@@ -1,4 +1,16 @@
-import { codeOf } from "./error-code.ts";
+/**
+ * Returns the `code` of an error of Node or of a library, e.g. `ENOENT`; `undefined` when it has
+ * none or the code is not a string.
+ */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string"
+    ? error.code
+    : undefined;
+}
+
+/** Returns the message of what was thrown. */
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 /**
  * Returns the failure to listen on an address that `flag` chooses: with its remedy, if another
