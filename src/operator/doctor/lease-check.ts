@@ -1,7 +1,7 @@
 import { isObject } from "../../lib/is-object.ts";
 import { firstOf } from "../lib/first-of.ts";
 import type { KubeObject } from "../kube/resource.ts";
-import { shardLeaseName } from "../api/lease-names.ts";
+import { shardLeaseName, shardsByLeaseName } from "../api/lease-names.ts";
 import { type Check, checksOf } from "./check.ts";
 
 /** Time without a renewal after which a Lease has expired for certain, in milliseconds. */
@@ -20,12 +20,12 @@ interface ShardLease {
 
 /** Returns the Lease of a shard; `undefined` for any other Lease, such as the one of a replica. */
 function shardLease({ metadata: { name }, spec }: KubeObject): ShardLease | undefined {
-  const named = /^vaultsync(?:-\d+-of-(?<shards>\d{1,4}))?$/u.exec(name);
-  if (named === null) return undefined;
+  const shards = shardsByLeaseName(name);
+  if (shards === undefined) return undefined;
   const { holderIdentity, renewTime } = isObject(spec) ? spec : {};
   return {
     name,
-    shards: Number(named.groups?.["shards"] ?? 1),
+    shards,
     holder: typeof holderIdentity === "string" ? holderIdentity : "",
     renewedAt: (typeof renewTime === "string" && Date.parse(renewTime)) || 0,
   };

@@ -1,4 +1,5 @@
 import { vaultPushKind } from "../../api/kinds.ts";
+import { shardsByLeaseName } from "../../api/lease-names.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import {
   CONFIG_MAPS,
@@ -88,7 +89,7 @@ const POLL_MS = 1_000;
  * its name. A node has a Lease of its name.
  */
 export const isOfOperator = ({ name, labels = {} }: ObjectMeta): boolean =>
-  Object.hasOwn(labels, LEASE_LABEL) || /^vaultsync(-\d+-of-\d+)?$/u.test(name);
+  Object.hasOwn(labels, LEASE_LABEL) || shardsByLeaseName(name) !== undefined;
 
 /** Returns the Leases of operators that have a holder, by namespace and name. @throws KubeError */
 async function heldLeases(
