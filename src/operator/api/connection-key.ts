@@ -1,9 +1,29 @@
-import type { ConnectionKind } from "./kinds.ts";
+import { isObject } from "../../lib/is-object.ts";
+import { type ConnectionKind, connectionKinds } from "./kinds.ts";
 
 /** The connection that a resource refers to. */
 export interface ConnectionRef {
   readonly kind: ConnectionKind;
   readonly name: string;
+}
+
+const isConnectionKind = (kind: unknown): kind is ConnectionKind =>
+  typeof kind === "string" && Object.hasOwn(connectionKinds, kind);
+
+/** Returns the connection that the spec of a resource names; `undefined` if it is malformed. */
+export function connectionRefOf(spec: unknown): ConnectionRef | undefined {
+  const ref = isObject(spec) ? spec["connectionRef"] : undefined;
+  const { kind = "VaultConnection", name } = isObject(ref) ? ref : {};
+  return isConnectionKind(kind) && typeof name === "string" ? { kind, name } : undefined;
+}
+
+/** Reports whether the spec of a resource names a connection. The namespace is not compared. */
+export function usesConnection(
+  spec: unknown,
+  { kind, name }: { readonly kind: string; readonly name: string },
+): boolean {
+  const ref = connectionRefOf(spec);
+  return ref?.kind === kind && ref.name === name;
 }
 
 /**

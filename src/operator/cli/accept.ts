@@ -16,7 +16,7 @@ import { followingItems, parsedResource } from "./read-resource.ts";
 import { idOf, placedId, refOf } from "./resource-name.ts";
 import { fanOutState, type ItemState, resourceState } from "./status/resource-state.ts";
 import { syncKindOf } from "./synced-kind.ts";
-import { usesConnection } from "./uses-connection.ts";
+import { usesConnection } from "../api/connection-key.ts";
 import type { ConnectionRef } from "../api/connection-key.ts";
 
 /** Flags of `vaultsync accept`. */
@@ -81,7 +81,7 @@ async function findRegressed(
   const found = await Promise.all(
     [vaultSecretKind, vaultFileKind].map(async (kind) =>
       (await listAll(cluster, kind, signal))
-        .filter((object) => usesConnection(object, connection))
+        .filter((object) => usesConnection(object["spec"], connection))
         .flatMap((object) => regressed(kind, object)),
     ),
   );
@@ -103,7 +103,7 @@ async function findFannedOut(
   const resources: Regressed[] = [];
   const others: string[] = [];
   for (const object of await listFannedOutInto(cluster, signal)) {
-    if (!usesConnection(object, connection) || !isRegressed(object)) continue;
+    if (!usesConnection(object["spec"], connection) || !isRegressed(object)) continue;
     const name = { kind: syncedKinds[syncKindOf(object)], name: object.metadata.name };
     const known = regressed(name.kind, object);
     if (isForAll && known.length > 0) resources.push(...known);

@@ -1,6 +1,6 @@
 import { stopSignal } from "../../command-line/stop-signal.ts";
 import { systemClock } from "../../lib/clock.ts";
-import { isObject } from "../../lib/is-object.ts";
+import { connectionRefOf } from "../api/connection-key.ts";
 import { clusterVaultConnectionKind } from "../api/kinds.ts";
 import { FIELD_MANAGER } from "../api/names.ts";
 import { KubeClient } from "../kube/client/kube-client.ts";
@@ -111,9 +111,9 @@ export async function checkNamespace(
 }
 
 /** Returns the name of the ClusterVaultConnection that a resource refers to. */
-function clusterConnectionOf({ spec }: KubeObject): unknown {
-  const ref = isObject(spec) ? spec["connectionRef"] : undefined;
-  return isObject(ref) && ref["kind"] === clusterVaultConnectionKind.kind ? ref["name"] : undefined;
+function clusterConnectionOf({ spec }: KubeObject): string | undefined {
+  const ref = connectionRefOf(spec);
+  return ref?.kind === "ClusterVaultConnection" ? ref.name : undefined;
 }
 
 /**

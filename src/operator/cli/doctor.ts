@@ -29,7 +29,7 @@ import { stopSignal } from "../../command-line/stop-signal.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
 import { syncKindOf } from "./synced-kind.ts";
-import { usesConnection } from "./uses-connection.ts";
+import { usesConnection } from "../api/connection-key.ts";
 
 /** Flags of `vaultsync doctor`. */
 export interface DoctorFlags extends ClusterFlags, FormatFlags {
@@ -90,7 +90,9 @@ async function* allChecks(
     if (names.length > 0 && !names.includes(connection.metadata.name)) continue;
     const { kind, metadata } = connection;
     const needing = resources.filter((one) => needsAccess(one, namespace));
-    const isNeeded = needing.some((one) => usesConnection(one, { kind, name: metadata.name }));
+    const isNeeded = needing.some(({ spec }) =>
+      usesConnection(spec, { kind, name: metadata.name }),
+    );
     const options = {
       api,
       references: referencesIn(connection, resources),

@@ -1,18 +1,9 @@
-import type { ConnectionRef } from "../api/connection-key.ts";
+import { type ConnectionRef, connectionRefOf } from "../api/connection-key.ts";
 import { connectionKinds } from "../api/kinds.ts";
 import type { KubeApi } from "../kube/client/kube-api.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import type { KubeObject } from "../kube/resource.ts";
-import { isObject } from "../../lib/is-object.ts";
 import { type Check, checksOf } from "./check.ts";
-
-/** Returns the connection that a resource names; `undefined` if its spec is malformed. */
-function referredBy({ spec }: KubeObject): ConnectionRef | undefined {
-  const ref = isObject(spec) ? spec["connectionRef"] : undefined;
-  const { kind = "VaultConnection", name } = isObject(ref) ? ref : {};
-  const isKnown = kind === "VaultConnection" || kind === "ClusterVaultConnection";
-  return isKnown && typeof name === "string" ? { kind, name } : undefined;
-}
 
 const idOf = ({ kind, name }: ConnectionRef): string => `${kind}/${name}`;
 
@@ -49,7 +40,7 @@ export async function* checkReferred(
     known.map(({ kind, metadata: { name } }) => [`${kind}/${name}`, true]),
   );
   for (const object of resources) {
-    const ref = referredBy(object);
+    const ref = connectionRefOf(object["spec"]);
     if (ref === undefined) continue;
     const id = idOf(ref);
     if (!found.has(id)) found.set(id, await isPresent(api, ref, namespace, signal));

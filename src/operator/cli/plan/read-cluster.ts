@@ -10,6 +10,7 @@ import type { Freeze } from "../../sync/freeze.ts";
 import { type Cluster, listAll } from "../cluster.ts";
 import { listFannedOut } from "../list-fanned-out.ts";
 import { parsedResource } from "../read-resource.ts";
+import { refOf } from "../resource-name.ts";
 import { syncKindOf } from "../synced-kind.ts";
 import { readUsage, usingResource } from "../usage/read-usage.ts";
 import type { ClusterState, NamespaceState } from "./cluster-state.ts";
@@ -43,9 +44,9 @@ async function readConnection(
   { kind, name }: ConnectionRef,
   signal: AbortSignal,
 ): Promise<PlannedConnection | "denied" | undefined> {
-  const { namespaced } = connectionKinds[kind];
-  const ref = { name, ...(namespaced && { namespace: manifest.namespace }) };
-  const object = await ifAllowed(ifFound(api.get(connectionKinds[kind], ref, signal)));
+  const named = { kind: connectionKinds[kind], name };
+  const ref = refOf(named, manifest.namespace);
+  const object = await ifAllowed(ifFound(api.get(named.kind, ref, signal)));
   if (object === undefined || object === "denied") return object;
   const schema = kind === "VaultConnection" ? connectionSpec : clusterConnectionSpec;
   const { data: spec } = schema.safeParse(object["spec"]);

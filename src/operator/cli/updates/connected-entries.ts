@@ -7,6 +7,7 @@ import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { Cluster } from "../cluster.ts";
 import { parsedResource, statusOf } from "../read-resource.ts";
+import { refOf } from "../resource-name.ts";
 import type { Entry } from "./entry-versions.ts";
 
 /** Vault and account that a connection reads. */
@@ -25,11 +26,10 @@ async function placeOf(
   signal: AbortSignal,
 ): Promise<Place | "unknown"> {
   const { kind, name } = parsedResource(object).connection;
-  const resource = connectionKinds[kind];
-  const { namespace } = object.metadata;
-  const ref = { name, ...(resource.namespaced && { namespace }) };
+  const named = { kind: connectionKinds[kind], name };
+  const { namespace = "" } = object.metadata;
   try {
-    const found = await ifFound(api.get(resource, ref, signal));
+    const found = await ifFound(api.get(named.kind, refOf(named, namespace), signal));
     const { url, email } = isObject(found?.spec) ? found.spec : {};
     if (typeof url === "string" && typeof email === "string") return { url, email };
     throw new Error(`there is no ${kind} ${name}: it names the vault of the versions`);
