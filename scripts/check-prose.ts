@@ -5,8 +5,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { lowered, overBudget, type Budget } from "./prose/budget.ts";
-import { usesIn } from "./prose/constructions.ts";
+import { lowered, overBudget, type Budget, usesIn } from "./prose/constructions.ts";
 import { findProseProblems } from "./prose/find-prose-problems.ts";
 import { wrapMarkdown } from "./prose/wrap-markdown.ts";
 

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { sbomDifferences } from "./supply/installed-packages.ts";
+import { sbomDifferences } from "./supply/production-packages.ts";
 import { sbom } from "./supply/sbom.ts";
 
 const { verify } = parseArgs({ options: { verify: { type: "string" } } }).values;

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { logInAs } from "./attack/site.ts";
+import { logInAs } from "./attack/scene.ts";
 import type { Attack } from "./attack/attack-case.ts";
 import type { AttackMessage, Outcomes } from "./attack/attacker.ts";
 import { cases } from "./attack/cases.ts";

@@ -1,13 +1,84 @@
 import { join } from "node:path";
-import { parseArgs } from "node:util";
-import type { Browser } from "playwright-core";
+import { parseArgs, promisify } from "node:util";
+import type { Browser, BrowserContext } from "playwright-core";
 import { launchChromium } from "../../test/lab/chromium.ts";
 import { terminalProgress } from "../../test/lab/control-plane/progress.ts";
 import { checkOut } from "./earlier-checkout.ts";
 import { saveResult } from "./result-file.ts";
-import { visit, type Speed } from "./web/visit.ts";
-import { seriesOf, visitTables, type MeasuredVisit } from "./web/visits.ts";
-import { buildWebOf, logIn, nameOf, startWebVault, type WebVault } from "./web/web-vault.ts";
+import {
+  measureVisit,
+  type Speed,
+  seriesOf,
+  visitTables,
+  type MeasuredVisit,
+} from "./web/visits.ts";
+import { execFile } from "node:child_process";
+import { z } from "zod";
+import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
+import { VaultsyncProcess } from "../../test/lab/real/processes/vaultsync-process.ts";
+import { defaultMetadata } from "../../test/lab/vault/requests.ts";
+import { VaultClient } from "../../test/lab/vault/vault-client.ts";
+import { prepared } from "./attack/patient.ts";
+
+/** The account whose secrets the application lists. */
+const owner = "ann@example.com";
+
+/** Flags that earlier revisions have too. */
+const FLAGS = ["--listen", "127.0.0.1:0", "--dev", "--dev-users", owner];
+
+const ReadyLine = z.object({
+  url: z.string(),
+  users: z.tuple([z.object({ password: z.string() })]),
+});
+
+/** A vault server in a separate process, and the password of `owner`. */
+interface WebVault extends AsyncDisposable {
+  readonly url: string;
+  readonly password: string;
+}
+
+/** Returns the name of a secret. Each name occurs in no other one. */
+const nameOf = (index: number): string => `team-${index % 20}/secret-${index}-key`;
+
+/** Builds the web application of a checkout. */
+async function buildWebOf(checkout: string): Promise<void> {
+  const script = join(checkout, "scripts/build-web.ts");
+  await promisify(execFile)(process.execPath, [script], { cwd: checkout });
+}
+
+/** Returns an empty browser profile in which `owner` is logged in. */
+async function logIn(browser: Browser, { url, password }: WebVault): Promise<BrowserContext> {
+  const context = await browser.newContext({ locale: "en-GB", reducedMotion: "reduce" });
+  context.setDefaultTimeout(120_000);
+  const data = { email: owner, password };
+  const response = await context.request.post(url + sessionOperationPath.app_log_in, { data });
+  if (!response.ok()) throw new Error(`login failed: ${response.status()}`);
+  return context;
+}
+
+/** Stores secrets one after another. */
+async function store(client: VaultClient, secrets: number): Promise<void> {
+  for (let index = 0; index < secrets; index += 1) {
+    const secret = { key_name: nameOf(index), key_value: "v", metadata: defaultMetadata };
+    await prepared(() => client.call("protect", secret));
+  }
+}
+
+/** Starts the vault server of a checkout with secrets of `owner`; it serves the built application. */
+async function startWebVault(checkout: string, secrets: number): Promise<WebVault> {
+  await using owned = new AsyncDisposableStack();
+  const server = owned.use(
+    new VaultsyncProcess(["vault", "serve", ...FLAGS], { program: join(checkout, "src/main.ts") }),
+  );
+  const { url, users } = await server.waitForOutput(({ stdout }) =>
+    stdout.includes("\n") ? ReadyLine.parse(JSON.parse(stdout)) : undefined,
+  );
+  const [{ password }] = users;
+  using client = await VaultClient.connect(url, owner, password, { keepAlive: true });
+  await store(client, secrets);
+  const running = owned.move();
+  return { url, password, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
 
 const { values } = parseArgs({
   options: {
@@ -51,7 +122,11 @@ async function measure(
   await using context = await logIn(browser, server);
   const measured: MeasuredVisit[] = [];
   for (const which of ["first", "second"] as const) {
-    const figures = await visit(context, { url: server.url, speed, search: nameOf(secrets - 1) });
+    const figures = await measureVisit(context, {
+      url: server.url,
+      speed,
+      search: nameOf(secrets - 1),
+    });
     measured.push({ subject: label, secrets, speed, visit: which, figures });
   }
   return measured;

@@ -3,11 +3,35 @@ import { join } from "node:path";
 import { waitUntil } from "../../test/lab/clock/wait-until.ts";
 import type { Progress } from "../../test/lab/control-plane/progress.ts";
 import type { NodeCluster } from "../../test/lab/node/node-cluster.ts";
-import { adaptToTls } from "../demo/adapt-example.ts";
-import { demoNamespace, loginSecret } from "../demo/vault-account.ts";
-import { exampleFile, fillVault, logInAsShop } from "../demo/vault-account.ts";
+import {
+  demoNamespace,
+  loginSecret,
+  exampleFile,
+  fillVault,
+  logInAsShop,
+} from "../demo/vault-account.ts";
 import { image, loadImage } from "./image.ts";
 import { type InstalledVault, installOperator, installVault } from "./install.ts";
+
+/**
+ * Replaces the address of the vault in a file of examples/demo by one with TLS, and adds the
+ * ConfigMap with the authority of its certificate.
+ */
+export function adaptToTls(
+  text: string,
+  { url, ca }: { readonly url: string; readonly ca: string },
+): string {
+  if (!text.includes("kind: VaultConnection")) return text;
+  const reference = "  caBundleRef: { kind: ConfigMap, name: vault-ca }\n";
+  const bundle = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "vault-ca", namespace: demoNamespace },
+    data: { "ca.crt": ca },
+  };
+  const adapted = text.replace(/^ {2}url: .*\n/mu, `  url: ${url}\n${reference}`);
+  return `${adapted}---\n${JSON.stringify(bundle)}\n`;
+}
 
 const examples = join(import.meta.dirname, "../../examples/demo");
 const syncedFile = "app.conf";

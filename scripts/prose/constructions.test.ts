@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { lowered, overBudget, type Budget } from "./budget.ts";
-import { usesIn } from "./constructions.ts";
+import { lowered, overBudget, type Budget, usesIn } from "./constructions.ts";
 
 // Joined, because a test looks for the pages that sources name.
 const designPage = ["docs", "design", "a.md"].join("/");

@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { TestDirectory } from "../../test/lab/test-directory.ts";
 import { changelogProblems, saysHowToUpgrade, withSection } from "./changelog.ts";
-import { incompatibleChanges } from "./crd-changes.ts";
-import { krewManifest } from "./krew.ts";
+import { incompatibleChanges } from "./problems.ts";
+import { krewManifest } from "./artifacts.ts";
 import { setVersion, versionPlaces } from "./version-places.ts";
 
 const root = join(import.meta.dirname, "../..");

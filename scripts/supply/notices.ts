@@ -1,7 +1,29 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { packagesNotAllowed } from "./allowed-licenses.ts";
 import { productionPackages, type ProductionPackage } from "./production-packages.ts";
+
+/**
+ * Licenses that permit to distribute a package as a part of the image, with its notice and nothing
+ * more.
+ */
+const allowed = new Set([
+  "Apache-2.0",
+  "BlueOak-1.0.0",
+  "BSD-3-Clause",
+  "ISC",
+  "MIT",
+  "MIT-0",
+  "PSF-2.0",
+  "Unlicense",
+]);
+
+/**
+ * Returns the packages with another license. A choice of licenses needs a decision: expressions are
+ * not allowed either.
+ */
+export function packagesNotAllowed(packages: readonly ProductionPackage[]): ProductionPackage[] {
+  return packages.filter(({ license }) => !allowed.has(license));
+}
 
 const licenseFile = /^(?:un)?(?:licen[cs]e|copying|notice)(?:\.(?:md|txt))?$/iu;
 const line = "-".repeat(80);
@@ -54,7 +76,7 @@ export function thirdPartyNotices(root: string): string {
   if (denied !== undefined) {
     const { name, version, license } = denied;
     throw new Error(
-      `${name}@${version} has the license "${license}", which scripts/supply/allowed-licenses.ts does not list`,
+      `${name}@${version} has the license "${license}", which scripts/supply/notices.ts does not list`,
     );
   }
   const byText = new Map<string, string[]>();

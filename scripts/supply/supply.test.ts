@@ -2,10 +2,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { TestDirectory } from "../../test/lab/test-directory.ts";
-import { packagesNotAllowed } from "./allowed-licenses.ts";
-import { sbomDifferences } from "./installed-packages.ts";
-import { thirdPartyNotices } from "./notices.ts";
-import { bundled, productionPackages } from "./production-packages.ts";
+import { packagesNotAllowed, thirdPartyNotices } from "./notices.ts";
+import { sbomDifferences, bundled, productionPackages } from "./production-packages.ts";
 import { sbom } from "./sbom.ts";
 import { sourceFiles, readSource } from "../../test/lab/import-graph.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { adaptToTls } from "../../scripts/demo/adapt-example.ts";
+import { adaptToTls } from "../../scripts/cluster/with-vaultsync.ts";
 import { ClusterView } from "../../scripts/demo/cluster-view.ts";
 import { demoNamespace } from "../../scripts/demo/vault-account.ts";
 import type { Stage } from "../../scripts/demo/setup.ts";

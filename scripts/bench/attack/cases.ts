@@ -4,16 +4,13 @@ import { type Attack as ReviewAttack, attacks } from "./attacks.ts";
 import { shotLoop } from "./shot-loop.ts";
 import { VaultClient } from "../../../test/lab/vault/vault-client.ts";
 import { filledQuota } from "./cases/filled-quota.ts";
-import { grants } from "./cases/grants.ts";
+import { grants, strangersShares } from "./cases/shares.ts";
 import { invitations } from "./cases/invitations.ts";
-import { largeDeletes } from "./cases/large-deletes.ts";
+import { largeDeletes, refusedDeletes } from "./cases/deletes.ts";
 import { logins } from "./cases/logins.ts";
 import { narrowTokensCase } from "./cases/narrow-tokens.ts";
 import { pages } from "./cases/pages.ts";
-import { refusedDeletes } from "./cases/refused-deletes.ts";
-import { strangersShares } from "./cases/strangers-shares.ts";
-import { unreadDownloads } from "./cases/unread-downloads.ts";
-import { unreadLists } from "./cases/unread-lists.ts";
+import { unreadDownloads, unreadLists } from "./cases/unread-responses.ts";
 import { wokenLists } from "./cases/woken-lists.ts";
 
 /** Findings that need no account. */

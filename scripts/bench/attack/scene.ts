@@ -10,13 +10,33 @@ import {
   StoreLocation,
   type StoreKind,
 } from "../../../test/lab/vault/store-location.ts";
-import { accountEmail, accountNames, type AttackCase } from "./attack-case.ts";
+import { accountEmail, accountNames, type AttackCase, type Site } from "./attack-case.ts";
 import { Attacker } from "./attacker.ts";
 import { cases } from "./cases.ts";
 import { OrdinaryClients } from "./ordinary-clients.ts";
-import { openProbe, type OpenProbe } from "./probes.ts";
+import { openProbe, type OpenProbe } from "./measure-case.ts";
 import { probeArgs } from "./server-load.ts";
-import { logInAs } from "./site.ts";
+import { VaultClient } from "../../../test/lab/vault/vault-client.ts";
+import { prepared } from "./patient.ts";
+
+/** First loopback address of a case. Ordinary clients have lower addresses. */
+const FIRST_ADDRESS = 100;
+
+/** Returns the server as the case of an index sees it. Passwords are the emails. */
+export function logInAs(url: string, caseName: string, index: number): Site {
+  return {
+    url,
+    logIn: async (account) => {
+      // The requests of a probe do not wait for each other.
+      const client = new VaultClient(url, accountEmail(caseName, account), {
+        keepAlive: account !== "owner",
+      });
+      await prepared(() => client.logIn(client.email));
+      return client;
+    },
+    address: (number) => `127.0.${index}.${FIRST_ADDRESS + number}`,
+  };
+}
 
 /** Heap of Node in the container of deploy/vault, whose limit is 512 MiB. */
 const HEAP_MIB = 256;
