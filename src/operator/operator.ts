@@ -43,8 +43,7 @@ import {
 import { operatorSamples } from "./samples.ts";
 import { QueueLimits } from "./runtime/queue-limits.ts";
 import { runShards } from "./shards/run-shards.ts";
-import { shardOf } from "./shards/shard-of.ts";
-import { viewOfShard } from "./shards/view-of-shard.ts";
+import { shardOf, viewOfShard } from "./shards/shard-of.ts";
 import { LoginGate } from "./vault-client/auth/login-gate.ts";
 import { connect } from "./vault-client/connect.ts";
 import type { VaultTransport } from "./vault-client/http/vault-transport.ts";

@@ -1,6 +1,65 @@
 import { Redacted } from "../lib/redacted.ts";
-import { logFields } from "./log-fields.ts";
 import { codeOf } from "../lib/errors.ts";
+
+/**
+ * Names of the fields that a log line may contain. Any other field is printed as `[redacted]`, to
+ * allow a new field only on purpose. The fields carry names, versions, counts, codes and durations
+ * only. The names are API: dashboards and alerts read them.
+ */
+const logFields: ReadonlySet<string> = new Set([
+  "action",
+  "at",
+  "attempt",
+  "client",
+  "code",
+  "connection",
+  "controller",
+  "count",
+  "delayMs",
+  "directory",
+  "durationMs",
+  "emailId",
+  "error",
+  "event",
+  "failures",
+  "found",
+  "free",
+  "fromSchema",
+  "host",
+  "identity",
+  "key",
+  "kind",
+  "last",
+  "lease",
+  "lowSpace",
+  "mailDir",
+  "masterKey",
+  "message",
+  "metricsUrl",
+  "name",
+  "namespace",
+  "next",
+  "objects",
+  "operation",
+  "port",
+  "ready",
+  "reason",
+  "records",
+  "requestId",
+  "requests",
+  "resource",
+  "resourceVersion",
+  "reusable",
+  "segments",
+  "seq",
+  "shard",
+  "status",
+  "target",
+  "toSchema",
+  "url",
+  "volume",
+  "why",
+]);
 
 const MASK = "[redacted]";
 const MAX_DEPTH = 3;

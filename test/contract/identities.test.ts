@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { CONSUMER } from "../lab/vault/consumer.ts";
 import { InMemoryKubeApi } from "../lab/kube/in-memory-kube-api.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
-import type { TokenRequest } from "../../src/operator/kube/client/token-request.ts";
+import type { TokenRequest } from "../../src/operator/kube/client/kube-api.ts";
 import { credentialSource } from "../../src/operator/controllers/connection/credential-source.ts";
 import { AuthError, PermanentError } from "../../src/operator/vault-client/vault-error.ts";
 import { TestDirectory } from "../lab/test-directory.ts";

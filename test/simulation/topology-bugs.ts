@@ -6,7 +6,7 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I7"],
     changes: [
       {
-        file: "shards/view-of-shard.ts",
+        file: "shards/shard-of.ts",
         from: "secrets: filteredView(objects.secrets, isResourceOfShard)",
         to: "secrets: objects.secrets",
       },
@@ -72,7 +72,7 @@ export const topologyBugs: Readonly<Record<string, PlantedBug>> = {
     invariants: ["I1"],
     changes: [
       {
-        file: "vault-client/readers/read-records.ts",
+        file: "vault-client/readers/read-lists.ts",
         from: "const { [name]: list, error } =",
         to: "const { [name]: list = [] as unknown, error } =",
       },

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { LinearRegExp, linearRegExp, RegExpProblem } from "../lib/linear-regexp.ts";
-import { replacementOf } from "../lib/replacement.ts";
+import { LinearRegExp, linearRegExp, RegExpProblem, replacementOf } from "../lib/linear-regexp.ts";
 import { DURATION_PATTERN, LONG_DURATION_PATTERN, parseDuration } from "../lib/duration.ts";
 import { withRule } from "./validation.ts";
 

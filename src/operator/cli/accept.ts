@@ -14,10 +14,9 @@ import { listFannedOutInto } from "./list-fanned-out.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
 import { followingItems, parsedResource } from "./read-resource.ts";
 import { idOf, placedId, refOf } from "./resource-name.ts";
-import { fanOutState, type ItemState, resourceState } from "./status/resource-state.ts";
 import { syncKindOf } from "./synced-kind.ts";
-import { usesConnection } from "../api/connection-key.ts";
-import type { ConnectionRef } from "../api/connection-key.ts";
+import { fanOutState, type ItemState, resourceState } from "./status/resource-state.ts";
+import { usesConnection, type ConnectionRef } from "../api/connection-key.ts";
 
 /** Flags of `vaultsync accept`. */
 export interface AcceptFlags extends ClusterFlags {

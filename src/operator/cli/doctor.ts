@@ -10,8 +10,7 @@ import type { Check } from "../doctor/check.ts";
 import { checkCluster, checkPermissions } from "../doctor/check-cluster.ts";
 import { checkConnection } from "../doctor/check-connection.ts";
 import type { OperatorFlags } from "../doctor/permissions.ts";
-import { checkReferred } from "../doctor/check-referred.ts";
-import { type NamedReferences, referencesOf } from "../doctor/references-of.ts";
+import { checkReferred, type NamedReferences, referencesOf } from "../doctor/references-of.ts";
 import { entriesOf } from "../sync/sync-key.ts";
 import {
   checkNamespace,

@@ -7,8 +7,8 @@ import { entriesOf } from "../sync/sync-key.ts";
 import type { SyncResource } from "../sync/sync-resource.ts";
 import type { Cluster } from "./cluster.ts";
 import { placedId, refOf, type ResourceName } from "./resource-name.ts";
-import { type ItemState, resourceState } from "./status/resource-state.ts";
 import { syncKindOf } from "./synced-kind.ts";
+import { type ItemState, resourceState } from "./status/resource-state.ts";
 
 /** Reads a resource. @throws Error if it does not exist; KubeError */
 export async function readResource(

@@ -8,6 +8,7 @@ import { type Cluster, withClusterUntilStopped } from "./cluster.ts";
 import { type ClusterFlags, NOT_READY } from "./options.ts";
 import { followingItems, parsedResource, readResource, statusOf } from "./read-resource.ts";
 import { idOf, type ResourceName } from "./resource-name.ts";
+import { isFannedOut } from "./synced-kind.ts";
 import {
   type FanOutState,
   type ItemState,
@@ -16,7 +17,6 @@ import {
   stateOf,
 } from "./status/resource-state.ts";
 import { isReady } from "./status/status-tables.ts";
-import { isFannedOut } from "./synced-kind.ts";
 import { NotSyncedError, printStates, syncOne } from "./sync.ts";
 import { namedBy } from "./updates/connected-entries.ts";
 import { entryVersions, type EntryVersion, versionAt } from "./updates/entry-versions.ts";

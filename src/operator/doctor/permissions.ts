@@ -1,5 +1,5 @@
 import type { WorkloadKind } from "../api/rollout-restart.ts";
-import type { AccessAttributes } from "../kube/client/access-review.ts";
+import type { AccessAttributes } from "../kube/client/kube-api.ts";
 
 /** Permissions on one resource. */
 interface Permission {

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { LinearRegExp, linearRegExp, RegExpProblem } from "./linear-regexp.ts";
-import { replacementOf } from "./replacement.ts";
+import { LinearRegExp, linearRegExp, RegExpProblem, replacementOf } from "./linear-regexp.ts";
 
 const parse = (source: string): LinearRegExp => {
   const parsed = linearRegExp(source);

@@ -1,5 +1,4 @@
-import { LinearRegExp, linearRegExp } from "../lib/linear-regexp.ts";
-import { replacementOf } from "../lib/replacement.ts";
+import { LinearRegExp, linearRegExp, replacementOf } from "../lib/linear-regexp.ts";
 
 /** Replaces every match of a regular expression in a name. Both texts are valid. */
 export interface Rewrite {

@@ -1,13 +1,129 @@
-import { CommentTag, IfTag, Liquid, RawTag, type Template, UnlessTag } from "liquidjs";
+import {
+  CommentTag,
+  IfTag,
+  Liquid,
+  RawTag,
+  type Template,
+  UnlessTag,
+  type Emitter,
+  type Parser,
+  Tag,
+  type TagToken,
+  type TopLevelToken,
+  type Operators,
+} from "liquidjs";
 import type { Budget } from "./budget.ts";
 import { certificateFunctions } from "./functions/certificates.ts";
 import { credentialFunctions } from "./functions/credentials.ts";
 import type { TemplateFunction, Tools } from "./functions/template-function.ts";
 import { textFunctions } from "./functions/text.ts";
-import { ForTag } from "./for-tag.ts";
-import { operators } from "./operators.ts";
 import { TemplateFault } from "./template-fault.ts";
 import { Value } from "./value.ts";
+import { ALL, type TemplateContext, STEP_UNITS } from "./context.ts";
+
+/**
+ * Returns the text of an operand; `undefined` for a variable that does not exist. @throws
+ * TemplateFault
+ */
+function textOf(operand: unknown): string | undefined {
+  if (operand === undefined || operand === null) return undefined;
+  if (operand instanceof Value) return operand.text;
+  if (typeof operand === "string" || typeof operand === "number" || typeof operand === "boolean")
+    return String(operand);
+  throw new TemplateFault("only texts can be compared");
+}
+
+const isTrue = (operand: unknown): boolean =>
+  operand !== undefined && operand !== null && operand !== false;
+
+const MAX_SOUGHT_LENGTH = 1024;
+
+/**
+ * Reports whether a text contains another one. The time grows with the product of the lengths in
+ * the worst case.
+ */
+function contains(text: string, sought: string, budget: Budget): boolean {
+  if (sought.length > MAX_SOUGHT_LENGTH)
+    throw new TemplateFault(`contains: expected a text of at most ${MAX_SOUGHT_LENGTH} characters`);
+  budget.spend(text.length * Math.ceil(sought.length / 16));
+  return text.includes(sought);
+}
+
+/** Returns the operators of conditions. They compare text. */
+function operators(budget: Budget): Operators {
+  const compare =
+    (compared: (left: string | undefined, right: string | undefined) => boolean) =>
+    (left: unknown, right: unknown) => {
+      const [one, other] = [textOf(left), textOf(right)];
+      budget.spend(STEP_UNITS + (one?.length ?? 0) + (other?.length ?? 0));
+      return compared(one, other);
+    };
+  const logical =
+    (combined: (left: boolean, right: boolean) => boolean) => (left: unknown, right: unknown) => {
+      budget.spend(STEP_UNITS);
+      return combined(isTrue(left), isTrue(right));
+    };
+  return {
+    "==": compare((left, right) => left === right),
+    "!=": compare((left, right) => left !== right),
+    contains: compare(
+      (left, right) => left !== undefined && right !== undefined && contains(left, right, budget),
+    ),
+    and: logical((left, right) => left && right),
+    or: logical((left, right) => left || right),
+    not: (operand: unknown) => {
+      budget.spend(STEP_UNITS);
+      return !isTrue(operand);
+    },
+  };
+}
+
+const SYNTAX = new RegExp(`^(?!${ALL} )([A-Za-z_][A-Za-z0-9_]*) +in +${ALL}$`);
+
+/**
+ * The loop of templates, over the variables of the resource and nothing else: `{% for item in vars
+ * %}…{% endfor %}`.
+ */
+class ForTag extends Tag {
+  readonly #variable: string;
+  readonly #body: Template[] = [];
+
+  constructor(token: TagToken, remaining: TopLevelToken[], liquid: Liquid, parser: Parser) {
+    super(token, remaining, liquid);
+    const variable = SYNTAX.exec(token.args.trim())?.[1];
+    if (variable === undefined)
+      throw new TemplateFault(`the only loop is {% for item in ${ALL} %}`);
+    this.#variable = variable;
+    parser
+      .parseStream(remaining)
+      .on("tag:endfor", function end() {
+        this.stop();
+      })
+      .on<Template>("template", (template) => void this.#body.push(template))
+      .on("end", () => {
+        throw new TemplateFault("{% for %} lacks {% endfor %}");
+      })
+      .start();
+  }
+
+  *render(context: TemplateContext, emitter: Emitter): Generator {
+    for (const variable of context.variables) {
+      yield* context.withVariable(this.#variable, variable, () =>
+        this.liquid.renderer.renderTemplates(this.#body, context, emitter),
+      );
+    }
+  }
+
+  /** Returns the templates that use the variable, for the analysis of names to await. */
+  *children(): Generator<unknown, Template[]> {
+    yield;
+    return this.#body;
+  }
+
+  blockScope(): string[] {
+    return [this.#variable];
+  }
+}
 
 /** Maximum size of a value in a template in bytes, equal to the maximum of a target. */
 const MAX_VALUE_BYTES = 1024 * 1024;

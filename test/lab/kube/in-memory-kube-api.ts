@@ -1,7 +1,11 @@
 import { Redacted } from "../../../src/lib/redacted.ts";
-import type { TokenRequest } from "../../../src/operator/kube/client/token-request.ts";
+import type {
+  TokenRequest,
+  KubeApi,
+  MergePatch,
+  StateRef,
+} from "../../../src/operator/kube/client/kube-api.ts";
 import { isObject } from "../../../src/lib/is-object.ts";
-import type { KubeApi, MergePatch, StateRef } from "../../../src/operator/kube/client/kube-api.ts";
 import { KubeError, type KubeErrorKind } from "../../../src/operator/kube/kube-error.ts";
 import type {
   KubeObject,

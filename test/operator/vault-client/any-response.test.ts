@@ -4,8 +4,7 @@ import { secretRecord } from "../../lab/vault/secret-record.ts";
 import { UnexpectedResponse } from "../../../src/operator/vault-client/vault-error.ts";
 import { parseJson } from "../../../src/operator/vault-client/http/parse-json.ts";
 import { responseError } from "../../../src/operator/vault-client/http/response-error.ts";
-import { readFiles } from "../../../src/operator/vault-client/readers/read-files.ts";
-import { readSecrets } from "../../../src/operator/vault-client/readers/read-secrets.ts";
+import { readFiles, readSecrets } from "../../../src/operator/vault-client/readers/read-lists.ts";
 import { readToken } from "../../../src/operator/vault-client/readers/read-token.ts";
 import { readValue } from "../../../src/operator/vault-client/readers/read-value.ts";
 

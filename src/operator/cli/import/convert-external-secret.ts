@@ -5,8 +5,7 @@ import { targetPolicies } from "../../api/target-policies.ts";
 import { vaultSecretSpec } from "../../api/vault-secret.ts";
 import { formatPath, type Manifest } from "../manifests/manifest.ts";
 import { FieldReader, type ReportField } from "./field-reader.ts";
-import { liquidTemplateOf } from "./liquid-template-of.ts";
-import { jsonPointerOf } from "./json-pointer-of.ts";
+import { liquidTemplateOf, jsonPointerOf } from "./converted-texts.ts";
 
 /** A VaultSecret that replaces an ExternalSecret, as far as its fields can be carried over. */
 export interface ConvertedSecret {

@@ -16,8 +16,8 @@ import {
 import type { FormatFlags } from "../../../command-line/options.ts";
 import { listFannedOutInto } from "../list-fanned-out.ts";
 import { type ClusterFlags, NOT_READY } from "../options.ts";
-import { isFannedOut } from "../synced-kind.ts";
 import type { ResourceName } from "../resource-name.ts";
+import { isFannedOut } from "../synced-kind.ts";
 import {
   type ConnectionState,
   connectionState,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ObjectServer } from "../../../../test/lab/kube/object-server.ts";
-import { freezeData } from "./freeze.ts";
+import { freezeData, parseSelector } from "./freeze.ts";
+import { namespaceSelector } from "../../api/namespace-selector.ts";
 
 const NOW = Date.UTC(2026, 11, 20);
 const until = "2026-12-27T06:00:00Z";
@@ -40,4 +41,35 @@ test.each([
   await using cluster = await ObjectServer.start(objects, { denied });
   const { code, stderr } = await cluster.run("freeze", "--until", "2126-01-01T00:00:00Z");
   expect([code, stderr]).toEqual([0, expect.stringMatching(note)]);
+});
+
+describe("parseSelector", () => {
+  test.each<[string, readonly object[]]>([
+    ["team=shop", [{ key: "team", operator: "In", values: ["shop"] }]],
+    ["team == shop", [{ key: "team", operator: "In", values: ["shop"] }]],
+    ["team=", [{ key: "team", operator: "In", values: [""] }]],
+    [
+      "example.com/tier!=test, team in (a, b)",
+      [
+        { key: "example.com/tier", operator: "NotIn", values: ["test"] },
+        { key: "team", operator: "In", values: ["a", "b"] },
+      ],
+    ],
+    ["team notin (a)", [{ key: "team", operator: "NotIn", values: ["a"] }]],
+    [
+      "team,!tier",
+      [
+        { key: "team", operator: "Exists" },
+        { key: "tier", operator: "DoesNotExist" },
+      ],
+    ],
+  ])("reads %s", (text, matchExpressions) => {
+    const selector = parseSelector(text);
+    expect(selector).toEqual({ matchExpressions });
+    expect(namespaceSelector.safeParse(selector).success).toBe(true);
+  });
+
+  test.each(["", "team=a=b", "team in a", "team like shop", "team=a,"])("rejects %j", (text) => {
+    expect(() => parseSelector(text)).toThrow("--namespace-selector: cannot parse");
+  });
 });

@@ -3,8 +3,8 @@ import { isKubeError } from "../../kube/kube-error.ts";
 import { ALL_NAMESPACES, NAMESPACES } from "../../kube/resource.ts";
 import type { Cluster } from "../cluster.ts";
 import { labelsOf, listFannedOut } from "../list-fanned-out.ts";
-import { selectionOf, selects } from "../../api/fan-out.ts";
 import { showsTargetIn } from "../shown-namespaces.ts";
+import { selectionOf, selects } from "../../api/fan-out.ts";
 import { readUsage, type Usage, type UsingResource, usingResource } from "./read-usage.ts";
 
 /** Labels by namespace, of all that a command concerns; `undefined` if the user may not read them. */

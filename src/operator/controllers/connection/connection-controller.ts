@@ -1,7 +1,6 @@
 import type { ControllerParts } from "../outcome/parts.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
-import { desiredStateChanged } from "../../kube/desired-state-changed.ts";
-import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
+import { desiredStateChanged, type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
 import { runController } from "../../runtime/controller.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";

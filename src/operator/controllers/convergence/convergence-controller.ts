@@ -1,7 +1,6 @@
 import type { ControllerParts, ReconcilerParts } from "../outcome/parts.ts";
 import { type WorkloadKind, workloadKinds } from "../../api/rollout-restart.ts";
-import type { Watched } from "../../kube/cache/filtered-view.ts";
-import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
+import { type Watched, replayAndSubscribe } from "../../kube/cache/filtered-view.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import { runController } from "../../runtime/controller.ts";
 import { QueueLimits } from "../../runtime/queue-limits.ts";

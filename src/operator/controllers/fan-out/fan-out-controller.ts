@@ -1,10 +1,14 @@
 import type { ControllerParts, ReconcilerParts } from "../outcome/parts.ts";
 import { clusterVaultFileKind, clusterVaultSecretKind } from "../../api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
-import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
+import { replayAndSubscribe } from "../../kube/cache/filtered-view.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
-import { desiredStateChanged } from "../../kube/desired-state-changed.ts";
-import { type KubeObject, namespaceOf, type ResourceDescriptor } from "../../kube/resource.ts";
+import {
+  desiredStateChanged,
+  type KubeObject,
+  namespaceOf,
+  type ResourceDescriptor,
+} from "../../kube/resource.ts";
 import { GONE, type ReconcileResult, runController } from "../../runtime/controller.ts";
 import { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";

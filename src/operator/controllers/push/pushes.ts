@@ -1,6 +1,5 @@
 import type { ReconcilerParts } from "../outcome/parts.ts";
-import type { Watched } from "../../kube/cache/filtered-view.ts";
-import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
+import { type Watched, replayAndSubscribe } from "../../kube/cache/filtered-view.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ControllerObserver } from "../../runtime/controller.ts";
 import type { WriteObserver } from "../outcome/outcome.ts";

@@ -1,8 +1,7 @@
 import type { ControllerParts, ReconcilerParts } from "../outcome/parts.ts";
 import { type WorkloadKind, workloadKinds } from "../../api/rollout-restart.ts";
-import type { Watched } from "../../kube/cache/filtered-view.ts";
+import { type Watched, replayAndSubscribe } from "../../kube/cache/filtered-view.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
-import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import { QueueLimits } from "../../runtime/queue-limits.ts";

@@ -8,8 +8,7 @@ import {
   HOLD_ANNOTATION,
 } from "../../api/names.ts";
 import { shared } from "../../lib/shared-strings.ts";
-import { desiredStateChanged } from "../../kube/desired-state-changed.ts";
-import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
+import { desiredStateChanged, type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { runController } from "../../runtime/controller.ts";
 import { EditWindows } from "../../runtime/edit-windows.ts";

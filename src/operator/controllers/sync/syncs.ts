@@ -1,6 +1,5 @@
 import { syncedKinds } from "../../api/kinds.ts";
-import type { Watched } from "../../kube/cache/filtered-view.ts";
-import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
+import { type Watched, replayAndSubscribe } from "../../kube/cache/filtered-view.ts";
 import { defined } from "../../lib/defined.ts";
 import { entriesOf, forEachKind, SYNC_KINDS } from "../../sync/sync-key.ts";
 import type { TargetMetadata } from "../../sync/target.ts";

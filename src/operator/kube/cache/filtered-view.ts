@@ -94,3 +94,12 @@ class FilteredStore<T> implements ReadonlyStore<T> {
       if (this.#includes(key, value)) yield [key, value];
   }
 }
+
+/** Calls the handler for every current object, as added, and for every later change. */
+export function replayAndSubscribe<T>(
+  watched: Watched<T>,
+  handler: (change: StoreChange<T>) => void,
+): Disposable {
+  for (const [key, now] of watched.store.entries()) handler({ type: "added", key, now });
+  return watched.onChange(handler);
+}

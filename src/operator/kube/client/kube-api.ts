@@ -1,6 +1,6 @@
-import type { Redacted } from "../../../lib/redacted.ts";
+import { Redacted } from "../../../lib/redacted.ts";
 import type { KubeObject, ObjectRef, ResourceDescriptor } from "../resource.ts";
-import type { TokenRequest } from "./token-request.ts";
+import { isObject } from "../../../lib/is-object.ts";
 
 export interface ListOptions {
   /** One namespace, or `ALL_NAMESPACES`. */
@@ -184,4 +184,73 @@ export interface WriteFence {
 export interface FencedKubeApi extends KubeApi {
   /** Returns a view whose writes fail as `NotLeader` while the fence is closed. */
   fenced(fence: WriteFence): KubeApi;
+}
+
+/** The token to request for a ServiceAccount. */
+export interface TokenRequest {
+  /** The service that the token is for: no other one accepts it. */
+  readonly audience: string;
+  /** Lifetime in seconds, at least 600. The API server may choose another one. */
+  readonly lifetimeSeconds: number;
+}
+
+/** Returns the object that requests a token; it is never stored. */
+export const tokenRequest = ({ audience, lifetimeSeconds }: TokenRequest): object => ({
+  apiVersion: "authentication.k8s.io/v1",
+  kind: "TokenRequest",
+  spec: { audiences: [audience], expirationSeconds: lifetimeSeconds },
+});
+
+/** Returns the token in the response to a request. */
+export function tokenIn(response: unknown): Redacted<string> | undefined {
+  const status = isObject(response) ? response["status"] : undefined;
+  const token = isObject(status) ? status["token"] : undefined;
+  return typeof token === "string" && token !== "" ? new Redacted(token) : undefined;
+}
+
+/** A user of the API server and their groups. */
+export interface AccessSubject {
+  readonly user: string;
+  readonly groups: readonly string[];
+}
+
+/** One operation on a collection. */
+export interface AccessAttributes {
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly verb: string;
+  readonly namespace: string;
+}
+
+/** Decides what users are allowed to do. */
+export interface AccessReviewer {
+  /**
+   * Reports whether the user may do this. @throws KubeError, `Forbidden` without the permission to
+   * create SubjectAccessReviews
+   */
+  isAllowed(
+    subject: AccessSubject,
+    attributes: AccessAttributes,
+    signal: AbortSignal,
+  ): Promise<boolean>;
+}
+
+/** The path of SubjectAccessReviews: decided by the API server, never stored. */
+export const ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+
+/** Returns the object that requests one decision. */
+export const accessReview = (
+  subject: AccessSubject,
+  resourceAttributes: AccessAttributes,
+): object => ({
+  apiVersion: "authorization.k8s.io/v1",
+  kind: "SubjectAccessReview",
+  spec: { ...subject, resourceAttributes },
+});
+
+/** Reports whether the response to a review allows the operation. */
+export function isAllowedBy(response: unknown): boolean {
+  const status = isObject(response) ? response["status"] : undefined;
+  return isObject(status) && status["allowed"] === true;
 }

@@ -5,20 +5,21 @@ import {
   type AccessReviewer,
   type AccessSubject,
   isAllowedBy,
-} from "./access-review.ts";
-import { decodeEvent, decodeList, decodeObject } from "./decode-object.ts";
-import type {
-  ApplyOptions,
-  FencedKubeApi,
-  KubeApi,
-  ListOptions,
-  ListPage,
-  MergePatch,
-  StateRef,
-  WatchEvent,
-  WatchOptions,
-  WriteFence,
+  type ApplyOptions,
+  type FencedKubeApi,
+  type KubeApi,
+  type ListOptions,
+  type ListPage,
+  type MergePatch,
+  type StateRef,
+  type WatchEvent,
+  type WatchOptions,
+  type WriteFence,
+  tokenIn,
+  type TokenRequest,
+  tokenRequest,
 } from "./kube-api.ts";
+import { decodeEvent, decodeList, decodeObject } from "./decode-object.ts";
 import {
   type ApiRequest,
   JSON_TYPE,
@@ -26,7 +27,6 @@ import {
   type RequestSenderOptions,
 } from "./request-sender.ts";
 import { readStreamedList, STREAMED_LIST } from "./streamed-list.ts";
-import { tokenIn, type TokenRequest, tokenRequest } from "./token-request.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import { defined } from "../../lib/defined.ts";
 import { isObject } from "../../../lib/is-object.ts";
@@ -39,8 +39,10 @@ import {
   keyOf,
   pathOf,
   SERVICE_ACCOUNTS,
+  type KubeObject,
+  type ObjectRef,
+  type ResourceDescriptor,
 } from "../resource.ts";
-import type { KubeObject, ObjectRef, ResourceDescriptor } from "../resource.ts";
 
 export interface KubeClientOptions extends RequestSenderOptions {
   /** The field manager of all writes. */

@@ -1,9 +1,8 @@
 import { nearNames } from "../../lib/near-names.ts";
 import type { FileRecord, SecretRecord } from "../connection.ts";
 import { parseJson } from "../http/parse-json.ts";
-import { readFiles } from "../readers/read-files.ts";
+import { readFiles, readSecrets } from "../readers/read-lists.ts";
 import { isPattern, matchesPattern, patternsIn } from "../pattern.ts";
-import { readSecrets } from "../readers/read-secrets.ts";
 import { TooManyValuesError } from "../../../lib/strict-json.ts";
 import { ListTooLongError } from "../vault-error.ts";
 import type { TrackedList } from "./list-snapshot.ts";

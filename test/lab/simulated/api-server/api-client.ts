@@ -9,6 +9,7 @@ import type {
   WatchEvent,
   WatchOptions,
   WriteFence,
+  TokenRequest,
 } from "../../../../src/operator/kube/client/kube-api.ts";
 import { Deadline } from "../../../../src/operator/lib/deadline.ts";
 import { responseError } from "../../../../src/operator/kube/client/response-error.ts";
@@ -21,7 +22,6 @@ import {
   SERVICE_ACCOUNTS,
 } from "../../../../src/operator/kube/resource.ts";
 import type { Redacted } from "../../../../src/lib/redacted.ts";
-import type { TokenRequest } from "../../../../src/operator/kube/client/token-request.ts";
 import { issueToken } from "./service-account-tokens.ts";
 import type { Caller, Verb } from "./access.ts";
 import { managersIn } from "./field-ownership.ts";

@@ -1,6 +1,6 @@
 import { isObject } from "../../../../src/lib/is-object.ts";
 import { Redacted } from "../../../../src/lib/redacted.ts";
-import type { TokenRequest } from "../../../../src/operator/kube/client/token-request.ts";
+import type { TokenRequest } from "../../../../src/operator/kube/client/kube-api.ts";
 import { type ObjectRef, SERVICE_ACCOUNTS } from "../../../../src/operator/kube/resource.ts";
 import type { Caller } from "./access.ts";
 import type { InMemoryApiServer } from "./in-memory-api-server.ts";

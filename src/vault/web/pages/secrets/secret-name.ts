@@ -1,4 +1,4 @@
-import { hasControlCharacter } from "../../../../protocol/characters.ts";
+import { hasControlCharacter } from "../../../../protocol/names.ts";
 import { RequestError } from "../../service/request-error.ts";
 import { firstHidden } from "../../text/visible-text.ts";
 

@@ -1,6 +1,22 @@
 import { expect, test } from "vitest";
+import { jsonPointerOf, liquidTemplateOf } from "./converted-texts.ts";
 import { checkTemplate } from "../../template/check-template.ts";
-import { liquidTemplateOf } from "./liquid-template-of.ts";
+
+test.each([
+  ["password", "/password"],
+  ["users.0.name", "/users/0/name"],
+  ["tls\\.crt", "/tls.crt"],
+  ["a/b.c~d", "/a~1b/c~0d"],
+])("%j is the JSON Pointer %j", (path, pointer) => {
+  expect(jsonPointerOf(path)).toBe(pointer);
+});
+
+test.each(["users.#.name", "a*", "a|b", 'users.#(name=="x")', "a.@reverse", "{a}"])(
+  "%j has none",
+  (path) => {
+    expect(jsonPointerOf(path)).toBeUndefined();
+  },
+);
 
 test.each([
   ["postgres://{{ .user }}:{{.password}}@db", "postgres://{{ user }}:{{ password }}@db"],

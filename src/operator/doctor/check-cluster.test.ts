@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../kube/resource.ts";
-import { leaseCheck } from "./lease-check.ts";
+import { leaseCheck } from "./check-cluster.ts";
 
 const NOW = Date.parse("2026-12-01T12:00:00Z");
 
