@@ -9,8 +9,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { inputText, unwatchForm, watchForm } from "../routing/typed-text.ts";
 import { RequestError, toRequestError } from "../service/request-error.ts";
 import { useToast } from "./toasts.tsx";
-import type { Action } from "./use-action.ts";
-import { useShown } from "./use-finish.ts";
+import { type Action, useShown } from "./use-action.ts";
 import { FailureNote } from "./notes.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 

@@ -70,3 +70,14 @@ export function useListScroll(page: number): RefObject<HTMLElement | null> {
   }, [page]);
   return ref;
 }
+
+/** Runs `onReturn` each time the user returns to this tab. */
+export function useReturn(onReturn: () => void): void {
+  useEffect(() => {
+    const follow = (): void => {
+      if (document.visibilityState === "visible") onReturn();
+    };
+    document.addEventListener("visibilitychange", follow);
+    return () => document.removeEventListener("visibilitychange", follow);
+  }, [onReturn]);
+}

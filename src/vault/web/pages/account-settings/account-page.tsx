@@ -14,7 +14,7 @@ import {
   NewPasswordFields,
   readNewPassword,
 } from "../../parts/password-field.tsx";
-import { useReturn } from "../../parts/use-return.ts";
+import { useReturn } from "../../parts/scroll-position.ts";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { colorScheme, colorSchemes, type ColorScheme } from "../../parts/color-scheme.ts";

@@ -9,7 +9,7 @@ import { Timestamp } from "../../parts/value-text.tsx";
 import { PageHeading, useTitleFocus } from "../../parts/page-heading.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import { useLoaded } from "../../parts/loaded-view.tsx";
-import { useReturn } from "../../parts/use-return.ts";
+import { useReturn } from "../../parts/scroll-position.ts";
 import { listCredentials } from "../../service/account-settings.ts";
 import { useClient } from "../../session/client-context.ts";
 import { CredentialsSection } from "../account-settings/credentials-section.tsx";

@@ -5,7 +5,7 @@ import type { ConsumerRecord } from "../../../../protocol/responses.ts";
 import { NameText, Timestamp } from "../../parts/value-text.tsx";
 import { useClient } from "../../session/client-context.ts";
 import { useLoaded } from "../../parts/loaded-view.tsx";
-import { useReturn } from "../../parts/use-return.ts";
+import { useReturn } from "../../parts/scroll-position.ts";
 import { listConsumers, type OwnEntries } from "../../service/consumers.ts";
 
 interface Consumers {

@@ -5,8 +5,7 @@ import { daysText, useTrashDays } from "../../parts/vault-settings.ts";
 import { deleteFile } from "../../service/files.ts";
 import { RecentConsumers } from "../consumers/recent-consumers.tsx";
 import { useClient } from "../../session/client-context.ts";
-import { PermanentField } from "../deletion/permanent-field.tsx";
-import { useDeletedToast } from "../deletion/use-deleted-toast.ts";
+import { PermanentField, useDeletedToast } from "../deletion/trash-parts.tsx";
 
 /** The deletion that awaits confirmation: a file, or one version of it. */
 export interface Deletion {

@@ -1,6 +1,5 @@
 import type { FileRecord } from "../../../../protocol/responses.ts";
-import { pageOf, queryOf } from "../../text/query-text.ts";
-import { folded, searchFor } from "../../text/search.ts";
+import { pageOf, queryOf, folded, searchFor } from "../../text/search.ts";
 import { millisecondsOf } from "../../text/timestamp-text.ts";
 
 export const fileOrders = ["name", "uploaded", "size"] as const;

@@ -2,10 +2,10 @@ import type { VNode } from "preact";
 import { useCallback, useEffect, useMemo, useState, useRef } from "preact/hooks";
 import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
-import { useReturn } from "../../parts/use-return.ts";
+import { useReturn, useListScroll } from "../../parts/scroll-position.ts";
 import { listFiles } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
-import { TrashLink } from "../deletion/trash-link.tsx";
+import { TrashLink } from "../deletion/trash-parts.tsx";
 import {
   parseFileView,
   fileOrders,
@@ -21,13 +21,12 @@ import { DataTable, type Column } from "../../parts/data-table.tsx";
 import { Empty } from "../../parts/notes.tsx";
 import { Pager, shownPage } from "../../parts/pager.tsx";
 import { SearchField, SelectField } from "../../parts/field.tsx";
-import { useListScroll } from "../../parts/scroll-position.ts";
 import { writeQuery } from "../../routing/use-route.ts";
 import { DeleteFileDialog, type Deletion } from "./delete-file-dialog.tsx";
 import { FileRow } from "./file-row.tsx";
 import { MAX_FILE_BYTES } from "../../../../protocol/limits.ts";
 import { Icon } from "../../parts/icon.tsx";
-import { useFileDrop } from "../../parts/use-file-drop.ts";
+import { useFileDrop } from "../../parts/file-input.tsx";
 import { sizeText } from "../../text/formats.ts";
 
 /** Accepts files by drag and drop, or by a button. */

@@ -5,8 +5,7 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { Form } from "../../parts/form.tsx";
 import { useTitleFocus } from "../../parts/page-heading.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { Canceled, useAction } from "../../parts/use-action.ts";
-import { useStop } from "../../parts/use-stop.ts";
+import { Canceled, useAction, useStop } from "../../parts/use-action.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { secretId } from "./use-selection.ts";
 

@@ -1,13 +1,10 @@
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { AreaField, TextField } from "../../parts/field.tsx";
-import { FileButton } from "../../parts/file-button.tsx";
+import { FileButton, useFileDrop } from "../../parts/file-input.tsx";
 import { Form } from "../../parts/form.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
-import { useAction } from "../../parts/use-action.ts";
-import { useFileDrop } from "../../parts/use-file-drop.ts";
-import { useFinish } from "../../parts/use-finish.ts";
-import { useStop } from "../../parts/use-stop.ts";
+import { useAction, useStop, useFinish } from "../../parts/use-action.ts";
 import { navigate } from "../../routing/use-route.ts";
 import { RequestError } from "../../service/request-error.ts";
 import { DescriptionField, EnvironmentField, ExpiryField } from "./metadata-fields.tsx";

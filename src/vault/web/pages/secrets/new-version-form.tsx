@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Form } from "../../parts/form.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { writeQuery } from "../../routing/use-route.ts";
+import { writeQuery, navigate } from "../../routing/use-route.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import {
   addVersion,
@@ -20,8 +20,31 @@ import { FailureNote } from "../../parts/notes.tsx";
 import { lineEndOf } from "../../text/value-format.ts";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { RenameButton } from "./rename-button.tsx";
-import { DuplicateButton } from "./duplicate-button.tsx";
 import { Difference } from "./difference.tsx";
+import { useSecrets } from "./secrets-context.ts";
+
+/** Starts a new secret with the value and the metadata of this one. The value is not shown. */
+function DuplicateButton({ secret }: { readonly secret: SecretRecord }): VNode {
+  const client = useClient();
+  const { draft } = useSecrets();
+  const toast = useToast();
+  const action = useAction();
+  const duplicate = (): void =>
+    void action.run(async () => {
+      try {
+        draft.current = await exposeLatest(client, secret);
+        navigate({ page: "new-secret" });
+      } catch (error) {
+        toast(toRequestError(error).message, "bad");
+      }
+    });
+  return (
+    <button class="button" type="button" onClick={duplicate} aria-disabled={action.busy}>
+      <Icon name="copy" />
+      Duplicate
+    </button>
+  );
+}
 
 interface NewVersionFormProps {
   /** The secret; its metadata is unknown to a user who may only write. */

@@ -17,7 +17,7 @@ import { SharingSection } from "./sharing-section.tsx";
 import { VersionsSection } from "./versions-section.tsx";
 import { hasDeadline } from "./deadline.tsx";
 import { StaleNote, useLoaded, type Loading } from "../../parts/loaded-view.tsx";
-import { useReturn } from "../../parts/use-return.ts";
+import { useReturn } from "../../parts/scroll-position.ts";
 import { listVersions } from "../../service/secrets.ts";
 import { UsedBySection } from "../consumers/consumer-list.tsx";
 import { markSeen } from "./kept-digests.ts";

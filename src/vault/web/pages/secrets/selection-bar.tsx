@@ -6,8 +6,7 @@ import { daysText, useTrashDays } from "../../parts/vault-settings.ts";
 import { useClient } from "../../session/client-context.ts";
 import { type BatchProps, type BatchWork, BatchDialog, batchesOf } from "./batch-dialog.tsx";
 import { RecentConsumers } from "../consumers/recent-consumers.tsx";
-import { PermanentField } from "../deletion/permanent-field.tsx";
-import { useDeletedToast } from "../deletion/use-deleted-toast.ts";
+import { PermanentField, useDeletedToast } from "../deletion/trash-parts.tsx";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import type { Selection } from "./use-selection.ts";
 import {
@@ -20,8 +19,7 @@ import { formText } from "../../parts/form.tsx";
 import { useInvitation } from "../../parts/use-invitation.tsx";
 import { readRecipients } from "./read-recipients.ts";
 import { addressesOf, readPermission, RecipientFields } from "./recipient-fields.tsx";
-import { useKnownUsers } from "./use-known-users.ts";
-import { useTeams } from "./use-teams.ts";
+import { useKnownUsers, useTeams } from "./use-known-users.ts";
 import { secretCount } from "../../text/formats.ts";
 
 /** Shares of one request: docs/design/vault-contract.md#limits. */

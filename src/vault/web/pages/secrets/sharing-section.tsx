@@ -10,8 +10,7 @@ import { listShares, unshareSecret, shareSecrets, type Recipients } from "../../
 import { useClient } from "../../session/client-context.ts";
 import { GrantList } from "./grant-list.tsx";
 import { linkOf } from "../../routing/route.ts";
-import { useKnownUsers } from "./use-known-users.ts";
-import { useTeams } from "./use-teams.ts";
+import { useKnownUsers, useTeams } from "./use-known-users.ts";
 import { Form, formText } from "../../parts/form.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { useInvitation } from "../../parts/use-invitation.tsx";

@@ -1,7 +1,11 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useCallback } from "preact/hooks";
 import type { ListedShare, TeamRecord } from "../../../../protocol/responses.ts";
 import { useClient } from "../../session/client-context.ts";
 import { useSecrets } from "./secrets-context.ts";
+import { useLoaded } from "../../parts/loaded-view.tsx";
+import { useReturn } from "../../parts/scroll-position.ts";
+import { toRequestError } from "../../service/request-error.ts";
+import { listTeams } from "../../service/teams.ts";
 
 const noShares: readonly ListedShare[] = [];
 
@@ -25,4 +29,27 @@ export function useKnownUsers(
       ...recipients.map(({ to }) => to),
     ]);
   }, [email, shares, teams, loaded]);
+}
+
+const none: readonly TeamRecord[] = [];
+
+interface Teams {
+  /** The user's teams, none until they are loaded. */
+  readonly teams: readonly TeamRecord[];
+  /** Fetches the teams again after an error that says that they have changed. */
+  readonly follow: (error: unknown) => Promise<void>;
+}
+
+/** Fetches the user's teams, on opening and on return to the tab. */
+export function useTeams(): Teams {
+  const client = useClient();
+  const { loaded, reload } = useLoaded(useCallback(() => listTeams(client), [client]));
+  useReturn(useCallback(() => void reload(), [reload]));
+  const follow = useCallback(
+    async (error: unknown) => {
+      if (toRequestError(error).code === "team_not_found") await reload();
+    },
+    [reload],
+  );
+  return { teams: loaded.kind === "ready" ? loaded.value : none, follow };
 }

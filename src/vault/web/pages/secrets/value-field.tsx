@@ -1,8 +1,7 @@
 import type { TargetedClipboardEvent, VNode } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { FileButton } from "../../parts/file-button.tsx";
+import { FileButton, useFileDrop, type FileDrop } from "../../parts/file-input.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { useFileDrop, type FileDrop } from "../../parts/use-file-drop.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { fileValue, MAX_VALUE_BYTES, valueEnd, type FileValue } from "../../text/value-format.ts";
 import { PasswordGenerator } from "./password-generator.tsx";

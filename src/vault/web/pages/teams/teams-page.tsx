@@ -12,7 +12,7 @@ import { useCallback, useState } from "preact/hooks";
 import { Empty } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
-import { useReturn } from "../../parts/use-return.ts";
+import { useReturn } from "../../parts/scroll-position.ts";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useKnownUsers } from "../secrets/use-known-users.ts";
 import { TeamCard } from "./team-card.tsx";

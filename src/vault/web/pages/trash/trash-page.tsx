@@ -7,7 +7,7 @@ import { Empty } from "../../parts/notes.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { daysText, useTrashDays } from "../../parts/vault-settings.ts";
-import { useReturn } from "../../parts/use-return.ts";
+import { useReturn } from "../../parts/scroll-position.ts";
 import { NameText } from "../../parts/value-text.tsx";
 import { deleteEntry, emptyTrash, listTrash } from "../../service/trash.ts";
 import { useClient } from "../../session/client-context.ts";

@@ -10,7 +10,7 @@ import { NameText, Timestamp } from "../../parts/value-text.tsx";
 import { toRequestError } from "../../service/request-error.ts";
 import { restoreEntries } from "../../service/trash.ts";
 import { useClient } from "../../session/client-context.ts";
-import { restoredText } from "../deletion/use-deleted-toast.ts";
+import { restoredText } from "../deletion/trash-parts.tsx";
 import { sizeText } from "../../text/formats.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
