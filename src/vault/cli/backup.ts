@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
-import { writeBackup } from "../server/backup/write-backup.ts";
+import { writeBackup, restoreBackup } from "../server/backup/backup.ts";
 import { rejectPassword } from "./data-option.ts";
 import type { MasterKeyFlags } from "./master-key-options.ts";
 import { authenticatingKeys, requireKey } from "./master-keys.ts";
 import { progressLine } from "./terminal.ts";
 import { BackupFile, type BackupSummary } from "../server/backup/backup-file.ts";
-import { restoreBackup } from "../server/backup/restore-backup.ts";
 import { openForCommand, openExistingStore } from "../server/store/open-store.ts";
 
 /** Flags of `vaultsync vault backup`. */

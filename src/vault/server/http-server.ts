@@ -13,7 +13,7 @@ import {
 import { auditRequests } from "./audit/audit-requests.ts";
 import { AllowedHosts } from "../../lib/allowed-hosts.ts";
 import { longWork } from "./long-work.ts";
-import { clientNetwork } from "./http/client-network.ts";
+import { clientNetwork, reportUntrustedProxies } from "./http/client-network.ts";
 import { liveCredential } from "./accounts/authenticate.ts";
 import { countRequest } from "./protection/token-buckets.ts";
 import type { VaultContext } from "./context.ts";
@@ -22,7 +22,6 @@ import { addDeadlines } from "./http/deadlines.ts";
 import { errorResponse, sendError, toServiceError } from "./http/error-response.ts";
 import { parseJsonBody } from "./http/json-body.ts";
 import { acceptProxyProtocol } from "./http/proxy-protocol.ts";
-import { reportUntrustedProxies } from "./http/untrusted-proxies.ts";
 import { apiDescriptionRoutes, healthRoutes } from "./routes/server.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { trashRoutes } from "./routes/trash.ts";

@@ -4,8 +4,8 @@ import { systemClock } from "../../../lib/clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { VaultMetrics } from "../metrics.ts";
 import { AuditForwarder } from "./audit-forwarder.ts";
-import { createAuditSink } from "./audit-sink.ts";
 import { parseForwardTarget } from "./forward-target.ts";
+import { createAuditSink } from "./audit-sink.ts";
 
 const metrics = new VaultMetrics();
 const dropped = async (reason: string): Promise<number> =>

@@ -2,7 +2,15 @@ import type { FastifyReply } from "fastify";
 import type { Clock } from "../../../lib/clock.ts";
 import { longWork } from "../long-work.ts";
 import { progressDeadline } from "./deadlines.ts";
-import { whenClosed } from "./when-closed.ts";
+
+/**
+ * Calls `closed` when the response has been sent or its connection is closed, even if that happened
+ * already.
+ */
+export function whenClosed({ raw }: FastifyReply, closed: () => void): void {
+  if (raw.destroyed) closed();
+  else raw.once("close", closed);
+}
 
 /** Length of the pieces of a long text. */
 export const PIECE_LENGTH = 64 * 1024;

@@ -6,8 +6,8 @@ import { receivedMail } from "../../../../test/lab/mail/smtp-server.ts";
 import { TestDirectory } from "../../../../test/lab/test-directory.ts";
 import { isEmailAddress } from "../../../protocol/email-address.ts";
 import { isDeliverable, type ComposedEmail } from "./email-transport.ts";
-import { fileTransport } from "./file-transport.ts";
-import { emailText } from "./email-text.ts";
+import { fileTransport } from "./open-mail.ts";
+import { emailText } from "./compose-email.ts";
 
 const parent = new TestDirectory();
 let directory: string;

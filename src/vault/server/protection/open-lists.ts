@@ -1,7 +1,7 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { FastifyReply } from "fastify";
 import { errors } from "../errors.ts";
-import { whenClosed } from "../http/when-closed.ts";
+import { whenClosed } from "../http/read-in-time.ts";
 import { Slots } from "../../../lib/slots.ts";
 
 interface OpenListsOptions {

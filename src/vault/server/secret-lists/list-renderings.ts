@@ -5,7 +5,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import { chargeLength } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { afterPiece, continued } from "../http/json-stream.ts";
-import { whenClosed } from "../http/when-closed.ts";
+import { whenClosed } from "../http/read-in-time.ts";
 import type { ListPlace } from "../protection/open-lists.ts";
 import type { ListValidityCache } from "./list-validity-cache.ts";
 import { SharedList } from "./shared-list.ts";

@@ -4,8 +4,7 @@ import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { FastifyInstance } from "fastify";
 import type { VaultContext } from "../context.ts";
-import { pageOf, servePage } from "./page.ts";
-import { pageHeaders } from "./page-headers.ts";
+import { pageOf, servePage, pageHeaders } from "./page.ts";
 import { codeOf } from "../../../lib/errors.ts";
 
 /** Output directory of `npm run build -- web`, for the sources and for the build alike. */

@@ -41,8 +41,14 @@ export function useDeletedToast(
     await reload();
   };
   return (text, trashed) => {
-    if (trashed.length === 0) toast(text);
-    else toast(text, "good", { label: "Undo", run: () => void restore(trashed) });
+    if (trashed.length === 0) return toast(text);
+    let undone = false;
+    const undo = (): void => {
+      // The second click of a double click.
+      if (!undone) void restore(trashed);
+      undone = true;
+    };
+    toast(text, "good", { label: "Undo", run: undo });
   };
 }
 

@@ -10,15 +10,8 @@ import { CURRENT_KEY } from "../store/current-key.ts";
 import { sqliteMigrations } from "../store/sqlite/sqlite-migrations.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { backedUpTables, type TableShape } from "../store/tables/raw-tables.ts";
-import {
-  BACKUP_MAC,
-  closing,
-  FORMAT_VERSION,
-  opening,
-  rowLine,
-  type BackupEnd,
-  type BackupHead,
-} from "./format.ts";
+import { BACKUP_MAC, closing, FORMAT_VERSION, opening, rowLine, type BackupEnd, type BackupHead } from "./format.ts";
+import type { BackupFile, BackupSummary } from "./backup-file.ts";
 
 /** Rows in memory simultaneously: the largest, of secrets, have about 1 MiB. */
 const PAGE_SIZE = 16;
@@ -154,4 +147,37 @@ export async function writeBackup(options: BackupOptions): Promise<void> {
   } finally {
     await rm(temporary, { force: true });
   }
+}
+
+/** Tables of credentials that may have been revoked since the backup. */
+const TOKEN_TABLES = ["access_tokens", "refresh_tokens"];
+
+interface RestoreOptions {
+  readonly progress: (rows: number) => void;
+  /** Restores access and refresh tokens too. */
+  readonly keepTokens: boolean;
+}
+
+/**
+ * Restores a backup into an empty store, in one transaction. Tokens are omitted unless
+ * `keepTokens`: some may have been revoked since.
+ * @throws Error when the store is not empty, or the backup cannot be read
+ */
+export async function restoreBackup(
+  store: Store,
+  backup: BackupFile,
+  { progress, keepTokens }: RestoreOptions,
+): Promise<BackupSummary> {
+  return store.write(async ({ tables }) => {
+    const used = await tables.firstWithRows();
+    if (used !== undefined)
+      throw new Error(`the data is not empty, ${used} has rows: restore into an empty store`);
+    let restored = 0;
+    return backup.read(async ({ table, cells }) => {
+      if (!keepTokens && TOKEN_TABLES.includes(table.name)) return;
+      await tables.insert(table, cells);
+      restored += 1;
+      progress(restored);
+    });
+  });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { InvalidProxyHeaderError, parseProxyHeader } from "./proxy-header.ts";
+import { InvalidProxyHeaderError, parseProxyHeader } from "./proxy-protocol.ts";
 
 const SIGNATURE = "\r\n\r\n\0\r\nQUIT\n";
 const V4 = [192, 0, 2, 1, 203, 0, 113, 9, 0xdc, 0x04, 0x20, 0x08];
