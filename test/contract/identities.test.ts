@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { CONSUMER } from "../lab/vault/consumer.ts";
+import { CONSUMER } from "../lab/vault/secret-record.ts";
 import { InMemoryKubeApi } from "../lab/kube/in-memory-kube-api.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
 import type { TokenRequest } from "../../src/operator/kube/client/kube-api.ts";

@@ -1,4 +1,4 @@
-import { CONSUMER } from "../lab/vault/consumer.ts";
+import { CONSUMER } from "../lab/vault/secret-record.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../lab/assertions/failure-of.ts";
@@ -13,8 +13,7 @@ import {
   type ObservedConnection,
   type ObserveOptions,
 } from "../lab/vault/vault-connection.ts";
-import { pump } from "../lab/clock/pump.ts";
-import { VirtualClock } from "../lab/clock/virtual-clock.ts";
+import { pump, VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { unlimitedScope } from "../../src/protocol/scope.ts";
 import type { FileRecord } from "../../src/operator/vault-client/connection.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CONSUMER } from "../lab/vault/consumer.ts";
+import { CONSUMER } from "../lab/vault/secret-record.ts";
 import { failureOf } from "../lab/assertions/failure-of.ts";
 import {
   observeConnection,

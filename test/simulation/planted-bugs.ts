@@ -1,9 +1,6 @@
-import { coincidenceBugs } from "./coincidence-bugs.ts";
-import { fanOutBugs } from "./fan-out-bugs.ts";
-import { besideBugs } from "./pushes/beside-bugs.ts";
-import { pushBugs } from "./pushes/push-bugs.ts";
-import { topologyBugs } from "./topology-bugs.ts";
-import { versionBugs } from "./version-bugs.ts";
+import { coincidenceBugs, versionBugs } from "./version-bugs.ts";
+import { fanOutBugs, topologyBugs } from "./topology-bugs.ts";
+import { besideBugs, pushBugs } from "./pushes/push-bugs.ts";
 
 /** One change of a source file below `src/operator`. */
 export interface Change {

@@ -3,7 +3,7 @@ import { operatorFlags } from "../../src/operator/config.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 import { randomFlags, UNSIMULATED_FLAGS } from "./random-flags.ts";
 import { commandsOf, seedOfEpisode } from "./simulate.ts";
-import { pathsOf, schemaPaths } from "./spec-paths.ts";
+import { pathsOf, schemaPaths } from "./features.ts";
 import { topologyFeatures } from "./topology-features.ts";
 
 const known = schemaPaths(operatorFlags);

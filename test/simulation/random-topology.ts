@@ -4,11 +4,64 @@ import { seededRandom } from "../lab/seeded-random.ts";
 import type { Command } from "./commands.ts";
 import type { FanOutCommand } from "./fan-out-commands.ts";
 import { OTHER_TYPE, randomFlags } from "./random-flags.ts";
-import { MERGED, moveToOtherShard } from "./shard-moves.ts";
 import { AUTO_WORKLOAD, WORKLOAD, workloadChanges } from "./workloads.ts";
 import { tokenSecretOf } from "./stored-tokens.ts";
 import { restartOf } from "./sequences.ts";
-import { NAMESPACES, SYSTEM_NAMESPACE, VAULTS, vaultAt } from "./world.ts";
+import { NAMESPACES, SYSTEM_NAMESPACE, VAULTS, vaultAt, accountOf, urlOf } from "./world.ts";
+
+/**
+ * An object of a user that resources of several shards merge keys into: the connections of its
+ * namespace are in two of them.
+ */
+const MERGED = { kind: "Secret", namespace: "two", name: "shared-target" } as const;
+/** The connections of that namespace, each at a separate vault. */
+const CONNECTIONS = { main: VAULTS[0], other: VAULTS[1] } as const;
+
+/**
+ * A resource that merges moves to the connection of another shard while the vault of the former one
+ * is slow.
+ */
+function moveToOtherShard(random: Random): Command[] {
+  const { namespace } = MERGED;
+  const owner = accountOf(namespace);
+  const connect = ([name, vault]: readonly [string, string]): Command[] => {
+    const auth = { passwordSecretRef: { name: "login" } };
+    const spec = {
+      url: urlOf(vault),
+      email: owner,
+      auth,
+      refreshInterval: "5s",
+      follow: "Interval",
+    };
+    return [
+      { type: "put", kind: "VaultConnection", namespace, name, spec },
+      { type: "write-secret", vault, owner, name: "s1" },
+    ];
+  };
+  const resource = (connection: keyof typeof CONNECTIONS): Command => {
+    const data = [{ secretKey: "k1", remoteRef: { key: "s1" } }];
+    const target = { name: MERGED.name, creationPolicy: "Merge" };
+    return {
+      type: "put",
+      kind: "VaultSecret",
+      namespace,
+      name: "alpha",
+      spec: { connectionRef: { name: connection }, data, target },
+    };
+  };
+  return [
+    { type: "end-faults" },
+    ...Object.entries(CONNECTIONS).flatMap(connect),
+    resource("main"),
+    { type: "advance", ms: 60_000 },
+    { type: "vault-fault", vault: CONNECTIONS.main, fault: "slow", share: 1 },
+    { type: "write-secret", vault: CONNECTIONS.main, owner, name: "s1" },
+    { type: "advance", ms: Math.floor(random() * 12_000) },
+    resource("other"),
+    { type: "advance", ms: 20_000 },
+    { type: "end-faults" },
+  ];
+}
 
 /**
  * Features that an episode may have in addition to its flags. Each has a few: a violation has few

@@ -11,7 +11,7 @@ import { withQuietScenes } from "./quiet-scenes.ts";
 import { hasFanOut, withFanOut } from "./random-fan-out.ts";
 import { randomCommands } from "./random-commands.ts";
 import { withRareSequences } from "./rare-sequences.ts";
-import { withReportedUses } from "./reported-uses.ts";
+import { withReportedUses } from "./invariants/consumers.ts";
 import { withTopology } from "./random-topology.ts";
 import { withWipedStatuses } from "./wiped-statuses.ts";
 import { checkForcedSyncs } from "./forced-sync.ts";

@@ -5,7 +5,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { TestVault } from "../lab/vault/test-vault.ts";
 import type { VaultResponse } from "../lab/vault/vault-client.ts";
 import { createVaultData, type VaultData } from "../lab/vault/vault-data.ts";
-import type { Operation } from "../../src/protocol/operation-paths.ts";
+import { type Operation, operationPath } from "../../src/protocol/operation-paths.ts";
+import { connect } from "node:net";
+import { recordingLogger } from "../lab/assertions/recording-logger.ts";
 
 const [ANN, BOB, CID] = ["ann@example.com", "bob@example.com", "cid@example.com"];
 
@@ -136,3 +138,38 @@ test.each(creations)(
     expect(await everything()).toEqual(before);
   },
 );
+
+const ann = "ann@example.com";
+
+/** Requests the list of secrets and leaves `afterMs` after the request is sent. */
+async function leave({ port, hostname }: URL, token: string, afterMs: number): Promise<void> {
+  const body = JSON.stringify({ email: ann });
+  const lines = [
+    `POST ${operationPath.list_no_dup} HTTP/1.1`,
+    `host: ${hostname}:${port}`,
+    `authorization: ${token}`,
+    "content-type: application/json",
+    "accept-encoding: gzip",
+    `content-length: ${body.length}`,
+    "",
+    body,
+  ];
+  const socket = connect(Number(port), hostname);
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  socket.on("close", () => resolve());
+  socket.write(lines.join("\r\n"), () => setTimeout(() => socket.destroy(), afterMs));
+  await closed;
+}
+
+test("a caller who leaves while a list is prepared causes no error in the log", async () => {
+  const { logger, lines } = recordingLogger();
+  await using server = await TestVault.start({ logger });
+  const client = await server.client(ann);
+  const metadata = { note: "n".repeat(2000) };
+  for (let at = 0; at < 400; at++)
+    await client.call("protect", { key_name: `name-${at}`, key_value: "v", metadata });
+  const token = (await server.logIn(ann)).json().access_token;
+  for (let afterMs = 0; afterMs < 40; afterMs++) await leave(new URL(server.url), token, afterMs);
+  expect((await client.call("list_no_dup")).outcome()).toBe("200");
+  expect(lines.filter(({ message }) => message === "request failed")).toEqual([]);
+});

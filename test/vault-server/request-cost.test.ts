@@ -1,11 +1,17 @@
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
-import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
+import {
+  operationPath,
+  type Operation,
+  sessionOperationPath,
+} from "../../src/protocol/operation-paths.ts";
 import { SqliteStore } from "../../src/vault/server/store/sqlite/sqlite-store.ts";
 import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { receivedMail } from "../lab/mail/smtp-server.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
+import type { Party } from "../../src/vault/server/store/store.ts";
+import { scopeString } from "../lab/vault/vault-client.ts";
 
 const directory = new TestDirectory();
 const limits = { requestsPerSecond: 10, requestBurst: 20 };
@@ -278,4 +284,32 @@ test("reading a received value takes three statements: for the token, the share 
   const exposed = await bob.call("expose_link", { key_name: "a", owner: ann.email });
   expect([exposed.status, exposed.json().key_value]).toEqual([200, "v"]);
   expect(statements.counts()).toEqual({ statements: 3, executed: 2 });
+});
+
+/** Records who reads and writes in the stores of this process, until disposed. */
+function recordParties(): Disposable & { readonly all: () => (Party | undefined)[] } {
+  const spies = (["read", "readOne", "write"] as const).map((name) =>
+    vi.spyOn(SqliteStore.prototype, name),
+  );
+  return {
+    all: () => spies.flatMap(({ mock }) => mock.calls.map(([, party]) => party)),
+    [Symbol.dispose]: () => {
+      for (const spy of spies) spy.mockRestore();
+    },
+  };
+}
+
+const email = "ann@example.com";
+const login = { email, password: "wrong", scope: scopeString(), expiration_hours: 1 };
+
+test.each([
+  ["a wrong password", operationPath.generate_access_token, login, 4],
+  ["a request for a password", sessionOperationPath.app_request_password, { email }, 2],
+])("the database work of %s is charged to the client's network", async (_, path, body, count) => {
+  await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
+  using parties = recordParties();
+  await vault.post(path, body, { origin: vault.url });
+  const charged = parties.all().filter((party) => party?.account === "network:127.0.0.1");
+  expect(charged).toHaveLength(count);
+  expect(charged.map((party) => party?.login)).not.toContain(undefined);
 });

@@ -1,10 +1,9 @@
 import { accessTo } from "../../../test/lab/kube/connected-client.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { json, LoopbackServer, failureStatus } from "../../../test/lab/loopback-server.ts";
-import { pump } from "../../../test/lab/clock/pump.ts";
+import { pump, VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { ApiClient } from "../../../test/lab/simulated/api-server/api-client.ts";
 import { InMemoryApiServer } from "../../../test/lab/simulated/api-server/in-memory-api-server.ts";
-import { VirtualClock } from "../../../test/lab/clock/virtual-clock.ts";
 import { startEventRecorder } from "../../../test/lab/kube/event-recorder.ts";
 import { KubeClient } from "./client/kube-client.ts";
 import { Credentials } from "./credentials/credentials.ts";

@@ -5,8 +5,7 @@ import { onTestFinished } from "vitest";
 import type { Logger } from "../../../src/lib/logger.ts";
 import { Reflector } from "../../../src/operator/kube/cache/reflector.ts";
 import { SECRETS, type KubeObject } from "../../../src/operator/kube/resource.ts";
-import { pump } from "../clock/pump.ts";
-import { VirtualClock } from "../clock/virtual-clock.ts";
+import { pump, VirtualClock } from "../clock/virtual-clock.ts";
 import { failureStatus, json, type LoopbackServer } from "../loopback-server.ts";
 
 export interface OpenWatch {

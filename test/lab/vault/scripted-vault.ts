@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from "vitest";
-import { CONSUMER } from "./consumer.ts";
+import { CONSUMER } from "./secret-record.ts";
 import { operationPath, type Operation } from "../../../src/protocol/operation-paths.ts";
 import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 import {

@@ -1,4 +1,7 @@
-import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
+import type { SecretRecord, Consumer } from "../../../src/operator/vault-client/connection.ts";
+
+/** A resource that values are read for. */
+export const CONSUMER: Consumer = { namespace: "shop", kind: "VaultSecret", name: "db" };
 
 /**
  * Returns a record of a list with `changes`: version 1 of the secret `a`, without deadlines and

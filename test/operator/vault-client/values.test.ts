@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { CONSUMER } from "../../lab/vault/consumer.ts";
+import { CONSUMER } from "../../lab/vault/secret-record.ts";
 import { failureOf } from "../../lab/assertions/failure-of.ts";
-import { pump } from "../../lab/clock/pump.ts";
+import { pump, VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import {
   listedSecret,
   listResponse,
@@ -17,7 +17,6 @@ import {
   type Script,
 } from "../../lab/vault/scripted-vault.ts";
 import { referencesTo } from "../../lab/vault/vault-connection.ts";
-import { VirtualClock } from "../../lab/clock/virtual-clock.ts";
 import { ResponseMemory } from "../../../src/operator/vault-client/http/response-memory.ts";
 
 /**

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { fieldsOf } from "../features.ts";
+import { fieldsOf, pathsOf } from "../features.ts";
 import { EPISODE_STEPS, seedOfEpisode } from "../simulate.ts";
-import { pathsOf } from "../spec-paths.ts";
 import { breakages } from "../broken-connections.ts";
 import { keyChanges } from "./push-commands.ts";
 import { pushCommandsOf } from "./random-push-commands.ts";

@@ -3,10 +3,9 @@ import { keyOf, type KubeObject, SECRETS } from "../../../src/operator/kube/reso
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
 import { CANARY } from "../simulated-values.ts";
 import { NAMESPACES, Violation, type World } from "../world.ts";
-import { EntryJournal, entryKey, type EntryRef } from "./entry-journal.ts";
+import { EntryJournal, entryKey, type EntryRef, Timeline } from "./entry-journal.ts";
 import type { keyChanges } from "./push-commands.ts";
 import { type ConnectionSpec, type PushState, pushStateOf } from "./push-specs.ts";
-import { Timeline } from "./timeline.ts";
 
 type Data = Readonly<Record<string, string>>;
 

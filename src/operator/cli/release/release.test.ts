@@ -1,6 +1,5 @@
 import { expect, test, describe } from "vitest";
-import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
-import { pump } from "../../../../test/lab/clock/pump.ts";
+import { VirtualClock, pump } from "../../../../test/lab/clock/virtual-clock.ts";
 import { ApiClient } from "../../../../test/lab/simulated/api-server/api-client.ts";
 import { InMemoryApiServer } from "../../../../test/lab/simulated/api-server/in-memory-api-server.ts";
 import { ALL_NAMESPACES, LEASES, NAMESPACES, type ObjectMeta } from "../../kube/resource.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CONSUMER } from "../../../../test/lab/vault/consumer.ts";
+import { CONSUMER } from "../../../../test/lab/vault/secret-record.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { syncItem } from "../../../../test/lab/kube/sync-resource.ts";
 import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";

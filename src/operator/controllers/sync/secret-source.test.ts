@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
-import { CONSUMER } from "../../../../test/lab/vault/consumer.ts";
+import { CONSUMER, secretRecord } from "../../../../test/lab/vault/secret-record.ts";
 import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { syncItem } from "../../../../test/lab/kube/sync-resource.ts";
 import { InMemoryConnection } from "../../../../test/lab/vault/in-memory-connection.ts";
 import { ignoredCallbacks, openConnection } from "../../../../test/lab/vault/open-connection.ts";
-import { secretRecord } from "../../../../test/lab/vault/secret-record.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import type { SecretRecord } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-state.ts";

@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { pump } from "../../../../test/lab/clock/pump.ts";
-import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { pump, VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { connectClient, type ConnectedClient } from "../../../../test/lab/kube/connected-client.ts";
 import { failureStatus, json } from "../../../../test/lab/loopback-server.ts";
 import { silentLogger } from "../../../lib/logger.ts";

@@ -12,8 +12,7 @@ import {
   LoopbackServer,
   type RequestHandler,
 } from "../../../../test/lab/loopback-server.ts";
-import { pump } from "../../../../test/lab/clock/pump.ts";
-import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { pump, VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { KubeClient } from "./kube-client.ts";
 import { Credentials } from "../credentials/credentials.ts";

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { connectClient, kubeErrorOf } from "../../../../test/lab/kube/connected-client.ts";
 import { failureStatus, json, type RequestHandler } from "../../../../test/lab/loopback-server.ts";
-import { pump } from "../../../../test/lab/clock/pump.ts";
-import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { pump, VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import type { KubeErrorKind } from "../kube-error.ts";
 import type { WatchEvent } from "./kube-api.ts";
 import { ALL_NAMESPACES, SECRETS, type KubeObject } from "../resource.ts";

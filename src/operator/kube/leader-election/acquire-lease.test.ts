@@ -6,8 +6,7 @@ import {
   failureStatus,
   type SeenRequest,
 } from "../../../../test/lab/loopback-server.ts";
-import { pump } from "../../../../test/lab/clock/pump.ts";
-import { VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
+import { pump, VirtualClock } from "../../../../test/lab/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { KubeClient } from "../client/kube-client.ts";
 import { Credentials } from "../credentials/credentials.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CONSUMER } from "../../../../test/lab/vault/consumer.ts";
+import { CONSUMER } from "../../../../test/lab/vault/secret-record.ts";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";
 import {
   listedSecret,

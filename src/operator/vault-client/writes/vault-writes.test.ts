@@ -1,4 +1,4 @@
-import { CONSUMER } from "../../../../test/lab/vault/consumer.ts";
+import { CONSUMER } from "../../../../test/lab/vault/secret-record.ts";
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/lab/assertions/failure-of.ts";

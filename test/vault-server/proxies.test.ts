@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "vitest";
-import { operationPath } from "../../src/protocol/operation-paths.ts";
+import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 import type { VaultServerOptions } from "../../src/vault/server/vault-server.ts";
 import { lineLogger } from "../lab/assertions/recording-logger.ts";
 import { certificate } from "../lab/certificates.ts";
@@ -10,6 +10,8 @@ import { VirtualClock } from "../lab/clock/virtual-clock.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { auditEntries } from "../lab/vault/audit-entries.ts";
 import { TestVault } from "../lab/vault/test-vault.ts";
+import type { OutgoingHttpHeaders } from "node:http";
+import { scopeString, sendRequest } from "../lab/vault/vault-client.ts";
 
 const directory = new TestDirectory();
 const { cert, keyPem: key } = certificate("vault", { hosts: ["127.0.0.1"] });
@@ -31,10 +33,10 @@ const V6 = [
 ];
 const LINE = "PROXY TCP4 192.0.2.1 127.0.0.1 56324 8200\r\n";
 
-const body = JSON.stringify({ email: "ann@example.com" });
+const requestBody = JSON.stringify({ email: "ann@example.com" });
 /** Leaves a line with the client's address in the audit log. */
-const REQUEST = `POST ${operationPath.list_file} HTTP/1.1\r\nhost: 127.0.0.1\r\nx-forwarded-for: 203.0.113.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n`;
-const LAST_REQUEST = `${REQUEST}connection: close\r\n\r\n${body}`;
+const REQUEST = `POST ${operationPath.list_file} HTTP/1.1\r\nhost: 127.0.0.1\r\nx-forwarded-for: 203.0.113.1\r\ncontent-type: application/json\r\ncontent-length: ${requestBody.length}\r\n`;
+const LAST_REQUEST = `${REQUEST}connection: close\r\n\r\n${requestBody}`;
 
 const behindProxy = (more: Partial<VaultServerOptions> = {}): Promise<TestVault> =>
   TestVault.start({
@@ -79,7 +81,7 @@ async function clients(): Promise<string[]> {
   return entries.filter(({ operation }) => operation !== undefined).map(({ client }) => client);
 }
 
-const headers: [string, Uint8Array, string][] = [
+const proxyHeaders: [string, Uint8Array, string][] = [
   ["TCP4", Buffer.from(LINE), "192.0.2.1"],
   ["TCP6", Buffer.from("PROXY TCP6 2001:db8::1 ::1 56324 8200\r\n"), "2001:db8::1"],
   ["UNKNOWN", Buffer.from("PROXY UNKNOWN\r\n"), "127.0.0.1"],
@@ -88,7 +90,7 @@ const headers: [string, Uint8Array, string][] = [
   ["LOCAL", Buffer.from([...SIGNATURE, 0x20, 0, 0, 0]), "127.0.0.1"],
 ];
 
-describe.each(headers)("the client of a header %s", (_, header, client) => {
+describe.each(proxyHeaders)("the client of a header %s", (_, header, client) => {
   test("is that of the request, without TLS and with it", async () => {
     await using plain = await behindProxy();
     expect(await responseTo(await open(plain), header, LAST_REQUEST)).toContain("HTTP/1.1 401");
@@ -129,7 +131,7 @@ test("the client of a header is that of all requests of the connection", async (
   const responses = await responseTo(
     await open(vault),
     LINE,
-    `${REQUEST}\r\n${body}`,
+    `${REQUEST}\r\n${requestBody}`,
     LAST_REQUEST,
   );
   expect(responses.match(/HTTP\/1\.1 401/gu)).toHaveLength(2);
@@ -192,4 +194,108 @@ test("connections are limited per network of the client", async () => {
   }
   await expect.poll(() => sockets.map(({ closed }) => closed)).toEqual([false, false, true, false]);
   for (const socket of sockets) socket.destroy();
+});
+
+const limits = { loginFailuresPerNetwork: 3 };
+
+/** Fails logins of new accounts: only the IP address can be throttled. */
+async function outcomes(
+  vault: TestVault,
+  forwarded: readonly (string | undefined)[],
+): Promise<string[]> {
+  const responses: string[] = [];
+  for (const address of forwarded) {
+    const body = { email: `user${Math.random()}@example.com`, password: "wrong" };
+    const headers = address === undefined ? {} : { "x-forwarded-for": address };
+    responses.push((await vault.post(sessionOperationPath.app_log_in, body, headers)).outcome());
+  }
+  return responses;
+}
+
+const FAILED = "401 invalid_credentials";
+const SLOWED = "429 rate_limited";
+
+test("x-forwarded-for is ignored by default", async () => {
+  await using vault = await TestVault.start({ clock: new VirtualClock(), limits });
+  const claimed = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
+  expect(await outcomes(vault, claimed)).toEqual([FAILED, FAILED, FAILED, SLOWED]);
+});
+
+test.each([["127.0.0.1"], ["127.0.0.0/8"], ["10.0.0.0/8", "127.0.0.0/8"]])(
+  "clients behind the trusted proxy %s are throttled one by one",
+  async (...trustedProxies) => {
+    await using vault = await TestVault.start({
+      clock: new VirtualClock(),
+      limits,
+      trustedProxies,
+    });
+    const one = "192.0.2.1";
+    expect(await outcomes(vault, [one, one, one, one])).toEqual([FAILED, FAILED, FAILED, SLOWED]);
+    expect(await outcomes(vault, ["192.0.2.2", undefined])).toEqual([FAILED, FAILED]);
+  },
+);
+
+test("an address claimed by the client itself is ignored", async () => {
+  await using vault = await TestVault.start({
+    clock: new VirtualClock(),
+    limits,
+    trustedProxies: ["127.0.0.1"],
+  });
+  const claimed = [1, 2, 3, 4].map((last) => `198.51.100.${last}, 192.0.2.1`);
+  expect(await outcomes(vault, claimed)).toEqual([FAILED, FAILED, FAILED, SLOWED]);
+});
+
+test("an untrusted proxy is treated as a client", async () => {
+  await using vault = await TestVault.start({
+    clock: new VirtualClock(),
+    limits,
+    trustedProxies: ["10.0.0.0/8"],
+  });
+  const claimed = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
+  expect(await outcomes(vault, claimed)).toEqual([FAILED, FAILED, FAILED, SLOWED]);
+});
+
+test.each([
+  ["no proxy is trusted", {}, 1, 4],
+  ["another proxy is trusted", { trustedProxies: ["10.0.0.0/8"] }, 1, 4],
+  ["the proxy is trusted", { trustedProxies: ["127.0.0.1"] }, 0, 0],
+])(
+  "ignored addresses are reported once and counted if %s",
+  async (_, options, reported, counted) => {
+    const lines: string[] = [];
+    const logger = lineLogger((line) => void (line.includes("--trust-proxy") && lines.push(line)));
+    await using vault = await TestVault.start({
+      clock: new VirtualClock(),
+      limits,
+      logger,
+      ...options,
+    });
+    await outcomes(vault, [undefined, "192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]);
+    const metrics = (
+      await sendRequest(`${vault.metricsUrl}/metrics`, { method: "GET" })
+    ).bytes.toString();
+    expect(lines).toHaveLength(reported);
+    expect(metrics).toContain(`\nvaultsync_vault_untrusted_forwarded_requests_total ${counted}\n`);
+  },
+);
+
+test("an ignored address is named in responses to authenticated requests only", async () => {
+  await using vault = await TestVault.start();
+  const forwarded = { "x-forwarded-for": "192.0.2.1" };
+  const headerOf = async (
+    path: string,
+    headers: OutgoingHttpHeaders,
+    password = vault.passwords.get("ann@example.com"),
+  ) => {
+    const body = { email: "ann@example.com", password, scope: scopeString(), expiration_hours: 1 };
+    return (await vault.post(path, body, headers)).headers["x-ignored-forwarded"];
+  };
+  const { generate_access_token: logIn, list_file: list } = operationPath;
+  const authorization = (await vault.client("ann@example.com")).token;
+  expect(await headerOf(logIn, forwarded)).toBe("true");
+  expect(await headerOf(list, { ...forwarded, authorization })).toBe("true");
+  expect(await headerOf(logIn, forwarded, "wrong")).toBeUndefined();
+  expect(await headerOf(list, forwarded)).toBeUndefined();
+  expect(await headerOf(logIn, {})).toBeUndefined();
+  expect(await headerOf(list, { authorization })).toBeUndefined();
 });
