@@ -6,8 +6,7 @@ import { Stryker } from "@stryker-mutator/core";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { sample, type SourceFile } from "./mutation/sample.ts";
-import { percentOf, scoreOf } from "./mutation/score.ts";
+import { sample, type SourceFile, percentOf, scoreOf } from "./mutation/mutants.ts";
 import { seededRandom } from "../test/lab/seeded-random.ts";
 
 const USAGE = `Usage: npm run mutation -- [--sample PERCENT] [--seed S] [PATH...]

@@ -1,14 +1,13 @@
 import { clientErrorTables, vaultErrorTable } from "./error-tables.ts";
 import { resourceFields } from "./resource-fields.ts";
 import { vaultApi } from "./vault-api.ts";
-import { alertsOf, parts } from "../../test/lab/monitoring/rules.ts";
+import { alertsOf, parts, NO_SAMPLES } from "../../test/lab/monitoring/rules.ts";
 import { plain, table, code } from "./markdown.ts";
 import { operatorCommand } from "../../src/operator/cli/operator.ts";
 import { reasons } from "../../src/operator/api/reasons.ts";
 import { MetricsRegistry, type MetricDefinition } from "../../src/telemetry/metrics-registry.ts";
 import { apiServerMetrics, operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
 import { VaultMetrics } from "../../src/vault/server/metrics.ts";
-import { NO_SAMPLES } from "../../test/lab/monitoring/no-samples.ts";
 import type { Command, Option } from "commander";
 import { program } from "../../src/program.ts";
 import { homedir } from "node:os";

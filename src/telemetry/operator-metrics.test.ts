@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { packageVersion } from "../lib/package-version.ts";
 import { MetricsRegistry } from "./metrics-registry.ts";
 import { operatorMetrics, type ConnectionSample, type ResourceSample } from "./operator-metrics.ts";
-import { NO_SAMPLES } from "../../test/lab/monitoring/no-samples.ts";
+import { NO_SAMPLES } from "../../test/lab/monitoring/rules.ts";
 
 const sample: ConnectionSample = {
   connection: "shop/vault",

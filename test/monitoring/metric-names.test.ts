@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { chartsOf, readDashboard } from "../../scripts/pictures/dashboards/dashboard.ts";
-import { namedMetrics, alertsOf, parts, type Part } from "../lab/monitoring/rules.ts";
+import { namedMetrics, alertsOf, parts, type Part, NO_SAMPLES } from "../lab/monitoring/rules.ts";
 import { conditionTypes } from "../../src/operator/api/status.ts";
 import { reasons } from "../../src/operator/api/reasons.ts";
 import type { ReconcileOutcome } from "../../src/operator/runtime/controller.ts";
@@ -11,7 +11,6 @@ import { operationPath, sessionOperationPath } from "../../src/protocol/operatio
 import { apiServerMetrics, operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
 import { MetricsRegistry, type MetricDefinition } from "../../src/telemetry/metrics-registry.ts";
 import { VaultMetrics } from "../../src/vault/server/metrics.ts";
-import { NO_SAMPLES } from "../lab/monitoring/no-samples.ts";
 
 function processMetrics(): Promise<string> {
   const registry = new MetricsRegistry();

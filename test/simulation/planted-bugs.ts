@@ -1,6 +1,7 @@
-import { coincidenceBugs, versionBugs } from "./version-bugs.ts";
+import { coincidenceBugs } from "./coincidence-bugs.ts";
 import { fanOutBugs, topologyBugs } from "./topology-bugs.ts";
 import { besideBugs, pushBugs } from "./pushes/push-bugs.ts";
+import { versionBugs } from "./version-bugs.ts";
 
 /** One change of a source file below `src/operator`. */
 export interface Change {

@@ -14,7 +14,7 @@ import { withRareSequences } from "./rare-sequences.ts";
 import { withReportedUses } from "./invariants/consumers.ts";
 import { withTopology } from "./random-topology.ts";
 import { withWipedStatuses } from "./wiped-statuses.ts";
-import { checkForcedSyncs } from "./forced-sync.ts";
+import { checkForcedSyncs } from "./invariants/forced-syncs.ts";
 import { settle } from "./convergence.ts";
 import { checkRestart } from "./restart.ts";
 import { Violation, World } from "./world.ts";

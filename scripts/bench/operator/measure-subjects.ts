@@ -4,16 +4,10 @@ import { Content, accountOf } from "./content.ts";
 import { ConditionWatch } from "./condition-watch.ts";
 import { Samples } from "./samples.ts";
 import type { Scenario, Scene, Settings } from "./scene.ts";
-import {
-  changes,
-  outage,
-  coldStart,
-  warmRestart,
-  memory,
-  steadyState,
-} from "./scenarios/compared.ts";
+import { changes, memory, steadyState, outage } from "./scenarios/compared.ts";
 import { failover } from "./scenarios/failover.ts";
 import { measureRawWrites, sameWrites } from "./scenarios/writes.ts";
+import { coldStart, warmRestart } from "./scenarios/starts.ts";
 import { windows } from "./scenarios/windows.ts";
 import { SecretWatch } from "./secret-watch.ts";
 import { Stage } from "./stage.ts";

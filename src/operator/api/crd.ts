@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { fileStatus, secretStatus } from "./status.ts";
-import { clusterConnectionSpec } from "./cluster-vault-connection.ts";
+import { clusterConnectionSpec, connectionSpec, connectionStatus } from "./vault-connection.ts";
 import {
   API_GROUP,
   clusterVaultConnectionKind,
@@ -12,7 +12,6 @@ import {
   vaultPushKind,
   vaultSecretKind,
 } from "./kinds.ts";
-import { connectionSpec, connectionStatus } from "./vault-connection.ts";
 import { clusterFileStatus, clusterSecretStatus } from "./fan-out.ts";
 import { clusterVaultFileSpec, vaultFileSpec } from "./vault-file.ts";
 import { pushStatus, vaultPushSpec } from "./vault-push.ts";

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { duration, objectKey, objectName } from "./fields.ts";
 import { withRule } from "./validation.ts";
 import { conditions, timestamp } from "./status.ts";
+import { namespaceSelector } from "./namespace-selector.ts";
 
 /**
  * Defaults, applied in code: if the API server applied them, GitOps tools would report a
@@ -142,7 +143,7 @@ const caBundleIn = (namespace: string) =>
  * Returns the schema of the fields that every kind of connection has; its Secrets and certificates
  * are in `namespace`.
  */
-export const connectionFields = (namespace: string) =>
+const connectionFields = (namespace: string) =>
   z.object({
     url: baseUrl.describe(
       "Base URL of the vault, without /v1. Must be https unless the operator runs with --allow-http.",
@@ -217,7 +218,7 @@ export const connectionFields = (namespace: string) =>
 type ConnectionFields = z.output<ReturnType<typeof connectionFields>>;
 
 /** Adds the rules about several fields of a connection. */
-export function withConnectionRules<T extends z.ZodType<ConnectionFields>>(spec: T): T {
+function withConnectionRules<T extends z.ZodType<ConnectionFields>>(spec: T): T {
   return withRule(spec, {
     cel: "!(has(self.scope) && has(self.auth.tokenSecretRef))",
     message:
@@ -269,3 +270,27 @@ export const connectionStatus = z.object({
     .describe("Time of the last list before the condition Stale; absent without it."),
 });
 export type ConnectionStatus = z.output<typeof connectionStatus>;
+
+const glob = z.string().min(1).max(256);
+const globs = z.array(glob).max(256).optional();
+
+const accessEntry = z.object({
+  namespaceSelector: namespaceSelector.describe("Namespaces whose resources this entry concerns."),
+  secrets: globs.describe(
+    "Names of the secrets that they may read, for example shop-*; * stands for any characters. Defaults to none.",
+  ),
+  files: globs.describe("Names of the files that they may read, likewise. Defaults to none."),
+});
+
+export const clusterConnectionSpec = withConnectionRules(
+  connectionFields("the operator's namespace").extend({
+    access: z
+      .array(accessEntry)
+      .max(64)
+      .optional()
+      .describe(
+        "Namespaces that may use this connection, and the names that each may read: those of every entry that selects it. Defaults to none.",
+      ),
+  }),
+);
+export type ClusterConnectionSpec = z.output<typeof clusterConnectionSpec>;

@@ -1,10 +1,11 @@
 import {
   type ClusterConnectionSpec,
   clusterConnectionSpec,
-} from "../api/cluster-vault-connection.ts";
+  connectionSpec,
+  type ConnectionSpec,
+} from "../api/vault-connection.ts";
 import { clusterVaultConnectionKind } from "../api/kinds.ts";
 import { explainProblems } from "../api/validation.ts";
-import { connectionSpec, type ConnectionSpec } from "../api/vault-connection.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import type { AccessEntry } from "../sync/namespace-access.ts";
 

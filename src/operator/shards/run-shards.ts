@@ -11,9 +11,12 @@ import {
   findLease,
   takeLease,
 } from "../kube/leader-election/acquire-lease.ts";
-import { LEASE_TIMING, type LeaseOptions } from "../kube/leader-election/lease-options.ts";
+import {
+  LEASE_TIMING,
+  type LeaseOptions,
+  type Leadership,
+} from "../kube/leader-election/leadership.ts";
 import { LEASE_LABEL, type LeaseRecord } from "../kube/leader-election/lease-record.ts";
-import type { Leadership } from "../kube/leader-election/leadership.ts";
 import type { RequestProblems } from "../kube/request-problems.ts";
 import { LEASES } from "../kube/resource.ts";
 import { ShardBoard, SHARDS_LABEL } from "./shard-board.ts";

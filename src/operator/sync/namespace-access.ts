@@ -1,4 +1,4 @@
-import type { ClusterConnectionSpec } from "../api/cluster-vault-connection.ts";
+import type { ClusterConnectionSpec } from "../api/vault-connection.ts";
 import { isSelected, type Labels, type NamespaceSelector } from "../api/namespace-selector.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 import type { SyncResource } from "./sync-resource.ts";

@@ -17,8 +17,7 @@ import { isPostgresUrl } from "../server/store/postgres/postgres-location.ts";
 import type { KeyRing } from "../server/crypto/key-ring.ts";
 import type { Store } from "../server/store/store.ts";
 import { progressLine } from "./terminal.ts";
-import { rejectPassword } from "./data-option.ts";
-import type { MasterKeyFlags } from "./master-key-options.ts";
+import { rejectPassword, type MasterKeyFlags } from "./data-options.ts";
 import { masterKeys } from "./master-keys.ts";
 import { codeOf } from "../../lib/errors.ts";
 

@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { writeBackup, restoreBackup } from "../server/backup/backup.ts";
-import { rejectPassword } from "./data-option.ts";
-import type { MasterKeyFlags } from "./master-key-options.ts";
+import { rejectPassword, type MasterKeyFlags } from "./data-options.ts";
 import { authenticatingKeys, requireKey } from "./master-keys.ts";
 import { progressLine } from "./terminal.ts";
 import { BackupFile, type BackupSummary } from "../server/backup/backup-file.ts";

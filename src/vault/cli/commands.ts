@@ -1,9 +1,8 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { ShowFlags, VerifyFlags } from "./audit.ts";
 import type { BackupFlags, RestoreFlags } from "./backup.ts";
-import { dataOption } from "./data-option.ts";
+import { dataOption, addMasterKeyOptions } from "./data-options.ts";
 import type { InventoryFlags } from "./inventory.ts";
-import { addMasterKeyOptions } from "./master-key-options.ts";
 import type { RotateKeyFlags } from "./rotate-key.ts";
 
 function addKeyCommands(vault: Command): void {

@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { unlimitedScope, formatScope } from "../../protocol/scope.ts";
-import { dataOption } from "./data-option.ts";
+import { dataOption, addMasterKeyOptions } from "./data-options.ts";
 import type { AddIdentityFlags, IdentityRefFlags } from "./identity.ts";
-import { addMasterKeyOptions } from "./master-key-options.ts";
 import type { DataFlags } from "./user.ts";
 
 /** Returns the subject of a ServiceAccount. @throws InvalidArgumentError */

@@ -4,8 +4,7 @@ import { silentLogger } from "../../lib/logger.ts";
 import { IdentityManager } from "../server/identities/manage-identities.ts";
 import { checkData } from "../server/store/check-data.ts";
 import { RowMacs } from "../server/store/row-macs.ts";
-import { rejectPassword } from "./data-option.ts";
-import type { MasterKeyFlags } from "./master-key-options.ts";
+import { rejectPassword, type MasterKeyFlags } from "./data-options.ts";
 import { type DataFlags, requireKeys } from "./user.ts";
 import { openExistingStore } from "../server/store/open-store.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MasterKey } from "../server/crypto/master-key.ts";
 import { Redacted } from "../../lib/redacted.ts";
-import { parseCommandLine } from "./master-key-options.ts";
+import { parseCommandLine } from "./data-options.ts";
 import { masterKeysOfCommand } from "./master-keys.ts";
 
 const keys = [Buffer.alloc(32, 7), Buffer.alloc(32, 9)] as const;

@@ -4,7 +4,7 @@ import { spawnSync, type SpawnSyncReturns } from "node:child_process";
 import { KeyFile, parseMasterKeys } from "../server/crypto/key-file.ts";
 import type { MasterKey } from "../server/crypto/master-key.ts";
 import { KeyRing } from "../server/crypto/key-ring.ts";
-import type { MasterKeyFlags } from "./master-key-options.ts";
+import type { MasterKeyFlags } from "./data-options.ts";
 import { codeOf, messageOf } from "../../lib/errors.ts";
 
 const TIMEOUT_MS = 30_000;

@@ -6,8 +6,7 @@ import {
   type Rotation,
   type RotationResult,
 } from "../server/rotation/rotate-master-key.ts";
-import { rejectPassword } from "./data-option.ts";
-import type { MasterKeyFlags } from "./master-key-options.ts";
+import { rejectPassword, type MasterKeyFlags } from "./data-options.ts";
 import { masterKeys } from "./master-keys.ts";
 import { progressLine } from "./terminal.ts";
 import { openExistingStore } from "../server/store/open-store.ts";

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
-import { dataOption } from "./data-option.ts";
-import { addMasterKeyOptions } from "./master-key-options.ts";
+import { dataOption, addMasterKeyOptions } from "./data-options.ts";
 import { quotasOption } from "./quota-option.ts";
 import type { ConfirmFlags, DataFlags, HandOverFlags, PasswordFlags } from "./user.ts";
 

@@ -13,8 +13,7 @@ import { UserManager, type Belongings } from "../server/accounts/manage-users.ts
 import { checkData } from "../server/store/check-data.ts";
 import { openForCommand, openExistingStore } from "../server/store/open-store.ts";
 import { RowMacs } from "../server/store/row-macs.ts";
-import { rejectPassword } from "./data-option.ts";
-import type { MasterKeyFlags } from "./master-key-options.ts";
+import { rejectPassword, type MasterKeyFlags } from "./data-options.ts";
 import { masterKeys } from "./master-keys.ts";
 
 function report({ secrets, files, renamed, unreadable }: HandOverResult, to: string): void {

@@ -1,12 +1,11 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { addAuditOptions } from "./audit-options.ts";
-import { dataOption } from "./data-option.ts";
+import { dataOption, addMasterKeyOptions } from "./data-options.ts";
 import { parseListenAddress } from "../../command-line/options.ts";
 import { addAdministration } from "./commands.ts";
 import { addIdentityCommands } from "./identity-commands.ts";
 import { addIdentityOptions } from "./identity-options.ts";
 import { addMailOptions } from "./mail-options.ts";
-import { addMasterKeyOptions } from "./master-key-options.ts";
 import { keepVersionsOption, quotasOption, trashDaysOption } from "./quota-option.ts";
 import type { VaultServeFlags } from "./serve.ts";
 import { addUserCommands } from "./user-commands.ts";

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
 import { acquireLease } from "../../../src/operator/kube/leader-election/acquire-lease.ts";
-import type { LeaseTiming } from "../../../src/operator/kube/leader-election/lease-options.ts";
-import type { Leadership } from "../../../src/operator/kube/leader-election/leadership.ts";
+import type {
+  LeaseTiming,
+  Leadership,
+} from "../../../src/operator/kube/leader-election/leadership.ts";
 import { LEASES } from "../../../src/operator/kube/resource.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";

@@ -9,8 +9,10 @@ import {
   vaultPushKind,
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
-import { clusterConnectionSpec } from "../../../src/operator/api/cluster-vault-connection.ts";
-import { connectionSpec } from "../../../src/operator/api/vault-connection.ts";
+import {
+  clusterConnectionSpec,
+  connectionSpec,
+} from "../../../src/operator/api/vault-connection.ts";
 import { clusterVaultFileSpec, vaultFileSpec } from "../../../src/operator/api/vault-file.ts";
 import { vaultPushSpec } from "../../../src/operator/api/vault-push.ts";
 import { clusterVaultSecretSpec, vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";

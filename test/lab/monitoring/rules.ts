@@ -8,6 +8,16 @@ import { tmpdir } from "node:os";
 import { promisify } from "node:util";
 import { goTool } from "../tools/go-tool.ts";
 
+/** Samples of an operator that serves nothing. */
+export const NO_SAMPLES = {
+  connections: [],
+  queues: [],
+  resources: [],
+  conditions: [],
+  shards: { configured: 1, led: 0 },
+  namespaces: new Map(),
+};
+
 /** The two parts of deploy/monitoring. */
 export type Part = "operator" | "vault";
 export const parts: readonly Part[] = ["operator", "vault"];

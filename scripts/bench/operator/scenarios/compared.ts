@@ -3,11 +3,10 @@ import { beginCosts, EXPOSES, LISTS, requestsTo } from "../costs.ts";
 import type { KubeObject } from "../kube-writer.ts";
 import { residentMiB } from "../process-usage.ts";
 import { record, type Scenario, ratio, type Scene } from "../scene.ts";
-import { INTERVAL_SECONDS, type RunningSubject } from "../subject.ts";
-import { waitUntil } from "../../../../test/lab/clock/wait-until.ts";
+import { INTERVAL_SECONDS } from "../subject.ts";
+import { latenciesOf } from "../../statistics.ts";
 import { busiestSecond, busiestWindow } from "../../../../test/lab/busiest-second.ts";
 import type { ProxiedRequest } from "../../../../test/lab/real/fault-proxy.ts";
-import { latenciesOf } from "../../statistics.ts";
 
 /** B3: nothing changes. */
 export const steadyState: Scenario = async (scene, running) => {
@@ -60,73 +59,65 @@ const unrelatedSecret = (index: number): KubeObject => ({
   stringData: { value: "x".repeat(100 * 1_024) },
 });
 
-/** Time in which a start has to end, in milliseconds. */
-const TIMEOUT_MS = 1_800_000;
+const BURST = 1_000;
+/** Time within which a change has to arrive, in milliseconds. */
+const TIMEOUT_MS = 20 * INTERVAL_SECONDS * 1_000;
 
 /**
- * B1: starts a subject whose resources were never synced, until all are Ready and all targets have
- * the values of the vault.
+ * B4: the time from a change in the vault to the Secret, for one change each second, and for many
+ * together.
  */
-export async function coldStart(scene: Scene): Promise<RunningSubject> {
-  const { stage, subject, namespace, content, targets, ready, rawRate } = scene;
-  const resources = content.names.length;
-  const end = await beginCosts(stage, subject, namespace);
-  const from = performance.now();
-  const running = await subject.start(stage, namespace);
-  const isDone = (): boolean => {
-    stage.progress.update(`${subject.label}: ${ready.count} of ${resources} are Ready`);
-    return ready.count === resources && targets.countCorrect(content.values) === resources;
-  };
-  await waitUntil(`${subject.label}: all are in sync`, isDone, TIMEOUT_MS, 200);
-  const seconds = (Math.max(ready.changedAt, targets.changedAt) - from) / 1_000;
-  const costs = await end(running);
-  const writes = costs.targetWrites + costs.statusWrites;
-  const allCpuSeconds = costs.cpuSeconds + costs.planeCpuSeconds + costs.aroundCpuSeconds;
-  scene.coldStart.rate = writes / seconds;
-  record(scene, "b1", {
-    "time until all are in sync, s": seconds,
-    "target and status writes/s": writes / seconds,
-    "share of B0": ratio(writes / seconds, rawRate),
-    "target writes per resource": costs.targetWrites / resources,
-    "status writes per resource": costs.statusWrites / resources,
-    "events per resource": costs.eventWrites / resources,
-    "reads of Secrets per resource": costs.targetReads / resources,
-    "reads of values per resource": requestsTo(costs, ...EXPOSES) / resources,
-    "KiB read per resource": costs.transferred.read / 1024 / resources,
-    "KiB written per resource": costs.transferred.written / 1024 / resources,
-    "CPU s per 1,000 resources": (costs.cpuSeconds * 1_000) / resources,
-    "CPU s of the control plane per 1,000 writes": (costs.planeCpuSeconds * 1_000) / writes,
-    "CPU s of vault and benchmark per 1,000 resources":
-      (costs.aroundCpuSeconds * 1_000) / resources,
-    "cores in use": allCpuSeconds / seconds,
-  });
-  return running;
-}
-
-/** B2: kills and starts a subject whose resources are all in sync. */
-export const warmRestart: Scenario = async (scene, before) => {
+export const changes: Scenario = async (scene, running) => {
   const { stage, subject, namespace, content, settings } = scene;
-  await before.stop("SIGKILL");
-  const end = await beginCosts(stage, subject, namespace);
+  const count = content.names.length;
+  const end = await beginCosts(stage, subject, namespace, running);
+  const arrivals: Promise<number>[] = [];
+  const single = Math.min(settings.seconds, count);
+  // Each secret once: a value that is replaced before it arrives never does.
+  for (let second = 0; second < single; second += 1) {
+    arrivals.push(change(scene, Math.floor((second * count) / single)));
+    stage.progress.update(`${subject.label}: change ${second + 1} of ${single}`);
+    await sleep(500 + Math.random() * 1_000);
+  }
+  const { p50, p99, max } = latenciesOf(await Promise.all(arrivals));
+  const burst = Math.min(BURST, count);
+  stage.progress.note(`${subject.label}: ${burst} changes together`);
   const from = performance.now();
-  const running = await subject.start(stage, namespace);
-  const { isQuiet } = running;
-  const started = performance.now();
-  if (isQuiet !== undefined)
-    await waitUntil("all are verified", () => isQuiet(content), TIMEOUT_MS, 200);
+  let stored = from;
+  const onStored = (at: number): void => void (stored = Math.max(stored, at));
+  await Promise.all(Array.from({ length: burst }, (_, index) => change(scene, index, onStored)));
   const seconds = (performance.now() - from) / 1_000;
-  await sleep(Math.max(0, started + settings.seconds * 1_000 - performance.now()));
   const costs = await end(running);
-  record(scene, "b2", {
-    "time until all are verified, s": isQuiet === undefined ? undefined : seconds,
-    "target writes": costs.targetWrites,
-    "status writes": costs.statusWrites,
-    "reads of Secrets": costs.targetReads,
-    "reads of values": requestsTo(costs, ...EXPOSES),
-    lists: requestsTo(costs, ...LISTS),
+  const total = single + burst;
+  record(scene, "b4", {
+    "p50 of single changes, ms": p50,
+    "p99 of single changes, ms": p99,
+    "max of single changes, ms": max,
+    [`time for ${burst} changes together, s`]: seconds,
+    "of which until all are stored, s": (stored - from) / 1_000,
+    "share of B0, target and status writes of the burst": ratio(
+      (2 * burst) / seconds,
+      scene.rawRate,
+    ),
+    "reads of values per change": requestsTo(costs, ...EXPOSES) / total,
+    "target writes per change": costs.targetWrites / total,
+    "status writes per change": costs.statusWrites / total,
+    "events per change": costs.eventWrites / total,
   });
   return running;
 };
+
+/** Changes a secret and returns the time in ms from the response of the vault to the Secret. */
+async function change(
+  { content, targets }: Scene,
+  index: number,
+  onStored?: (at: number) => void,
+): Promise<number> {
+  const value = await content.change(index);
+  const from = performance.now();
+  onStored?.(from);
+  return Math.max(0, (await targets.arrival(content.names[index] ?? "", value, TIMEOUT_MS)) - from);
+}
 
 const INTERVAL_MS = INTERVAL_SECONDS * 1_000;
 /**
@@ -186,67 +177,4 @@ function lastAccountAt(requests: readonly ProxiedRequest[]): number {
     if (!firsts.has(email)) firsts.set(email, at);
   }
   return Math.max(...firsts.values());
-}
-
-const BURST = 1_000;
-/** Time within which a change has to arrive, in milliseconds. */
-const CHANGE_TIMEOUT_MS = 20 * INTERVAL_SECONDS * 1_000;
-
-/**
- * B4: the time from a change in the vault to the Secret, for one change each second, and for many
- * together.
- */
-export const changes: Scenario = async (scene, running) => {
-  const { stage, subject, namespace, content, settings } = scene;
-  const count = content.names.length;
-  const end = await beginCosts(stage, subject, namespace, running);
-  const arrivals: Promise<number>[] = [];
-  const single = Math.min(settings.seconds, count);
-  // Each secret once: a value that is replaced before it arrives never does.
-  for (let second = 0; second < single; second += 1) {
-    arrivals.push(change(scene, Math.floor((second * count) / single)));
-    stage.progress.update(`${subject.label}: change ${second + 1} of ${single}`);
-    await sleep(500 + Math.random() * 1_000);
-  }
-  const { p50, p99, max } = latenciesOf(await Promise.all(arrivals));
-  const burst = Math.min(BURST, count);
-  stage.progress.note(`${subject.label}: ${burst} changes together`);
-  const from = performance.now();
-  let stored = from;
-  const onStored = (at: number): void => void (stored = Math.max(stored, at));
-  await Promise.all(Array.from({ length: burst }, (_, index) => change(scene, index, onStored)));
-  const seconds = (performance.now() - from) / 1_000;
-  const costs = await end(running);
-  const total = single + burst;
-  record(scene, "b4", {
-    "p50 of single changes, ms": p50,
-    "p99 of single changes, ms": p99,
-    "max of single changes, ms": max,
-    [`time for ${burst} changes together, s`]: seconds,
-    "of which until all are stored, s": (stored - from) / 1_000,
-    "share of B0, target and status writes of the burst": ratio(
-      (2 * burst) / seconds,
-      scene.rawRate,
-    ),
-    "reads of values per change": requestsTo(costs, ...EXPOSES) / total,
-    "target writes per change": costs.targetWrites / total,
-    "status writes per change": costs.statusWrites / total,
-    "events per change": costs.eventWrites / total,
-  });
-  return running;
-};
-
-/** Changes a secret and returns the time in ms from the response of the vault to the Secret. */
-async function change(
-  { content, targets }: Scene,
-  index: number,
-  onStored?: (at: number) => void,
-): Promise<number> {
-  const value = await content.change(index);
-  const from = performance.now();
-  onStored?.(from);
-  return Math.max(
-    0,
-    (await targets.arrival(content.names[index] ?? "", value, CHANGE_TIMEOUT_MS)) - from,
-  );
 }

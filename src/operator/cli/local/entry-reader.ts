@@ -1,7 +1,7 @@
 import { Redacted } from "../../../lib/redacted.ts";
 import { Slots } from "../../../lib/slots.ts";
-import { downloadFile } from "../../../protocol/client/download-file.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
+import { downloadFile } from "../../../protocol/client/download-file.ts";
 import { versionExpose } from "../../../protocol/operations/secrets.ts";
 import { versionExposeLink } from "../../../protocol/operations/shared-secrets.ts";
 import type { Candidate } from "../../sync/resolution.ts";

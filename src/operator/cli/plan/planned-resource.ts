@@ -2,7 +2,8 @@ import type { z } from "zod";
 import {
   clusterConnectionSpec,
   type ClusterConnectionSpec,
-} from "../../api/cluster-vault-connection.ts";
+  connectionSpec,
+} from "../../api/vault-connection.ts";
 import { connectionKey, type ConnectionRef } from "../../api/connection-key.ts";
 import {
   API_GROUP,
@@ -12,7 +13,6 @@ import {
   syncedKinds,
   vaultPushKind,
 } from "../../api/kinds.ts";
-import { connectionSpec } from "../../api/vault-connection.ts";
 import { vaultPushSpec } from "../../api/vault-push.ts";
 import { parseFile } from "../../sync/parse-file.ts";
 import { parseSecret } from "../../sync/parse-secret.ts";

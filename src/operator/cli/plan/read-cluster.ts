@@ -1,8 +1,7 @@
 import { connectionKey, type ConnectionRef } from "../../api/connection-key.ts";
-import { clusterConnectionSpec } from "../../api/cluster-vault-connection.ts";
+import { clusterConnectionSpec, connectionSpec } from "../../api/vault-connection.ts";
 import { connectionKinds, syncedKinds } from "../../api/kinds.ts";
 import { FREEZE_CONFIG_MAP } from "../../api/names.ts";
-import { connectionSpec } from "../../api/vault-connection.ts";
 import { freezeIn, type NamespaceFacts, namespaceFacts } from "../../connection/namespace-facts.ts";
 import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import { ALL_NAMESPACES, CONFIG_MAPS, type KubeObject, NAMESPACES } from "../../kube/resource.ts";

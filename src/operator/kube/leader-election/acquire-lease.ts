@@ -1,7 +1,6 @@
 import { Deadline } from "../../lib/deadline.ts";
 import { jitter } from "../../../lib/random.ts";
-import { LEASE_TIMING, type LeaseOptions, instantOf } from "./lease-options.ts";
-import { Leadership } from "./leadership.ts";
+import { LEASE_TIMING, type LeaseOptions, instantOf, Leadership } from "./leadership.ts";
 import { isKubeError, KubeError, ifFound } from "../kube-error.ts";
 import { LEASES } from "../resource.ts";
 import { heldLease, type LeaseRecord, readLease, LeaseObserver } from "./lease-record.ts";

@@ -3,7 +3,7 @@ import { unlimitedScope, formatScope } from "../../../protocol/scope.ts";
 import { requireUnlimited } from "../access/permission.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
-import { jsonList } from "../http/json-list.ts";
+import { jsonList } from "../http/json-stream.ts";
 import { timestamp } from "../http/timestamp.ts";
 import { pagesOf } from "../store/all-pages.ts";
 import type { Session, TokenPair } from "../store/records.ts";

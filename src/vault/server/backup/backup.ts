@@ -10,7 +10,15 @@ import { CURRENT_KEY } from "../store/current-key.ts";
 import { sqliteMigrations } from "../store/sqlite/sqlite-migrations.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { backedUpTables, type TableShape } from "../store/tables/raw-tables.ts";
-import { BACKUP_MAC, closing, FORMAT_VERSION, opening, rowLine, type BackupEnd, type BackupHead } from "./format.ts";
+import {
+  BACKUP_MAC,
+  closing,
+  FORMAT_VERSION,
+  opening,
+  rowLine,
+  type BackupEnd,
+  type BackupHead,
+} from "./format.ts";
 import type { BackupFile, BackupSummary } from "./backup-file.ts";
 
 /** Rows in memory simultaneously: the largest, of secrets, have about 1 MiB. */

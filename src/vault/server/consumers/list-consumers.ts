@@ -3,7 +3,7 @@ import { requireCreator } from "../access/permission.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
-import { jsonList } from "../http/json-list.ts";
+import { jsonList } from "../http/json-stream.ts";
 import { timestamp } from "../http/timestamp.ts";
 import { ownCandidates } from "../secrets/find-secret.ts";
 import { pagesOf } from "../store/all-pages.ts";

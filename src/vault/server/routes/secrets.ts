@@ -15,8 +15,7 @@ import { ListRenderings } from "../secret-lists/list-renderings.ts";
 import { renameSecret } from "../renaming/rename-secret.ts";
 import { updateMetadata } from "../secrets/update-metadata.ts";
 import { chargedByLength } from "../protection/token-buckets.ts";
-import { textList } from "../http/json-list.ts";
-import { sendJson } from "../http/json-stream.ts";
+import { textList, sendJson } from "../http/json-stream.ts";
 import { openList } from "../secret-lists/list-secrets.ts";
 
 function unshared(body: { readonly key_name: string }): SecretAddress {

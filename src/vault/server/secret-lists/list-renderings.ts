@@ -1,10 +1,9 @@
 import type { FastifyReply } from "fastify";
 import { yieldToEventLoop } from "../../../lib/clock.ts";
-import { textList } from "../http/json-list.ts";
+import { textList, afterPiece, continued } from "../http/json-stream.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import { chargeLength } from "../protection/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
-import { afterPiece, continued } from "../http/json-stream.ts";
 import { whenClosed } from "../http/read-in-time.ts";
 import type { ListPlace } from "../protection/open-lists.ts";
 import type { ListValidityCache } from "./list-validity-cache.ts";

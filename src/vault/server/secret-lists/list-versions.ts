@@ -7,7 +7,7 @@ import { requireRead } from "../access/permission.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import { sendList } from "../http/etag.ts";
-import { jsonList } from "../http/json-list.ts";
+import { jsonList } from "../http/json-stream.ts";
 import { findSecret, type SecretAddress } from "../secrets/find-secret.ts";
 import { PageSize } from "./page-size.ts";
 import { versionRecord } from "../secrets/secret-record.ts";

@@ -5,7 +5,7 @@ import { REFRESH_IDLE_MS } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { errors } from "../errors.ts";
-import { jsonList } from "../http/json-list.ts";
+import { jsonList } from "../http/json-stream.ts";
 import { ownCandidates } from "../secrets/find-secret.ts";
 import type { Grant } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";

@@ -11,7 +11,7 @@ import { withinUnaccepted } from "../protection/within-unaccepted.ts";
 import type { Transaction } from "../store/store.ts";
 import type { AskedAddresses } from "../protection/asked-addresses.ts";
 import { absentOf, requireActive, type AskedUsers } from "../accounts/require-active.ts";
-import { nestedJsonList, type NestedItem } from "../http/json-list.ts";
+import { nestedJsonList, type NestedItem } from "../http/json-stream.ts";
 import type { Membership } from "../store/tables/sharing-tables.ts";
 
 function teamRecord({ groupId, creator, members }: Team): TeamRecord {

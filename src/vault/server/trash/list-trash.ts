@@ -2,7 +2,7 @@ import type { TrashEntryRecord } from "../../../protocol/responses.ts";
 import { requireUnlimited } from "../access/permission.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { jsonList } from "../http/json-list.ts";
+import { jsonList } from "../http/json-stream.ts";
 import { timestamp } from "../http/timestamp.ts";
 import { eachPage } from "../store/all-pages.ts";
 import { partyOf } from "../store/credential.ts";

@@ -1,10 +1,26 @@
-import type { ComponentChildren, VNode } from "preact";
+import type { ComponentChildren, VNode, ComponentType } from "preact";
 import { browserClock } from "../service/browser-clock.ts";
-import { timeOfDay } from "../text/timestamp-text.ts";
+import { timeOfDay } from "../text/formats.ts";
 import { Icon } from "./icon.tsx";
 import { FailureNote } from "./notes.tsx";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { toRequestError, type RequestError } from "../service/request-error.ts";
+
+interface LazyProps<P extends object> {
+  /** Fetches the code of the component; the same function each time. */
+  readonly load: () => Promise<ComponentType<P>>;
+  readonly props: P;
+}
+
+/** Shows a component whose code is fetched when it is needed. */
+export function Lazy<P extends object>({ load, props }: LazyProps<P>): VNode {
+  const code = useLoaded(load);
+  return (
+    <LoadedView of={code} what="this page">
+      {(Component) => <Component {...props} />}
+    </LoadedView>
+  );
+}
 
 /**
  * State of a fetched value. The previous value stays while it is fetched again, and when that

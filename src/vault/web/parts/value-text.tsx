@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { visibleParts } from "../text/visible-text.ts";
 import type { Timestamp as WireTimestamp, Permission } from "../../../protocol/responses.ts";
 import { browserClock } from "../service/browser-clock.ts";
-import { exactTime, relativeTime, shortRelativeTime } from "../text/timestamp-text.ts";
+import { exactTime, relativeTime, shortRelativeTime } from "../text/formats.ts";
 
 /**
  * A name of a user's choice: kept apart from the direction of the text around it, with runs of

@@ -1,5 +1,5 @@
 import type { ConsumerRecord } from "../../../protocol/responses.ts";
-import { millisecondsOf } from "../text/timestamp-text.ts";
+import { millisecondsOf } from "../text/formats.ts";
 import { isConsumerRecord } from "./responses.ts";
 import { listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { browserClock } from "../../service/browser-clock.ts";
 import type { OwnEntries } from "../../service/consumers.ts";
-import { millisecondsOf } from "../../text/timestamp-text.ts";
+import { millisecondsOf } from "../../text/formats.ts";
 import { ConsumerList, useConsumers } from "./consumer-list.tsx";
 
 const DAY_MS = 86_400_000;

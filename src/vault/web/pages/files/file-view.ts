@@ -1,6 +1,6 @@
 import type { FileRecord } from "../../../../protocol/responses.ts";
 import { pageOf, queryOf, folded, searchFor } from "../../text/search.ts";
-import { millisecondsOf } from "../../text/timestamp-text.ts";
+import { millisecondsOf } from "../../text/formats.ts";
 
 export const fileOrders = ["name", "uploaded", "size"] as const;
 export type FileOrder = (typeof fileOrders)[number];

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Lazy } from "../../parts/lazy.tsx";
+import { Lazy } from "../../parts/loaded-view.tsx";
 import type { Route } from "../../routing/route.ts";
 import { navigate } from "../../routing/use-route.ts";
 import { useSecrets } from "../secrets/secrets-context.ts";

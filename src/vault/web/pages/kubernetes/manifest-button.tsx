@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import type { ManifestDialogProps } from "./manifest-dialog.tsx";
-import { Lazy } from "../../parts/lazy.tsx";
+import { Lazy } from "../../parts/loaded-view.tsx";
 
 const loadDialog = async () => (await import("./manifest-dialog.tsx")).ManifestDialog;
 

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Timestamp } from "../../parts/value-text.tsx";
-import { exactTime } from "../../text/timestamp-text.ts";
+import { exactTime } from "../../text/formats.ts";
 
 /** Default `delete_time` of the vault, a thousand years in minutes: no deadline was chosen. */
 export const UNSET_DELETE_MINUTES = 525_600_000;

@@ -1,7 +1,7 @@
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { metadataText } from "../../text/metadata-text.ts";
 import { searchFor, folded, pageOf, queryOf } from "../../text/search.ts";
-import { millisecondsOf } from "../../text/timestamp-text.ts";
+import { millisecondsOf } from "../../text/formats.ts";
 
 /** Texts by list. Kept, because each keystroke searches up to ten thousand secrets. */
 const searchedTexts = new WeakMap<readonly SecretRecord[], readonly (readonly string[])[]>();

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { Lazy } from "../../parts/lazy.tsx";
+import { Lazy } from "../../parts/loaded-view.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { NewSecretForm } from "./new-secret-form.tsx";
 

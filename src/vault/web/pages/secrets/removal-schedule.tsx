@@ -10,7 +10,7 @@ import { useAction } from "../../parts/use-action.ts";
 import { browserClock } from "../../service/browser-clock.ts";
 import { scheduleRemoval } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-import { localTime, millisecondsOf } from "../../text/timestamp-text.ts";
+import { localTime, millisecondsOf } from "../../text/formats.ts";
 import { hasDeadline, UNSET_DELETE_MINUTES } from "./deadline.tsx";
 
 interface RemovalScheduleProps {

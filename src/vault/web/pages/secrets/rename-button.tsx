@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
-import { Lazy } from "../../parts/lazy.tsx";
+import { Lazy } from "../../parts/loaded-view.tsx";
 import type { RenameDialogProps } from "./rename-dialog.tsx";
 
 const loadDialog = async () => (await import("./rename-dialog.tsx")).RenameDialog;

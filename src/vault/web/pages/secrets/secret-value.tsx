@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { Lazy } from "../../parts/lazy.tsx";
+import { Lazy } from "../../parts/loaded-view.tsx";
 import { FailureNote } from "../../parts/notes.tsx";
 import { exposeVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";

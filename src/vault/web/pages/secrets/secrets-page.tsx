@@ -3,8 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { SecretRecord } from "../../../../protocol/responses.ts";
 import { Empty } from "../../parts/notes.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { Lazy } from "../../parts/lazy.tsx";
-import { LoadedView } from "../../parts/loaded-view.tsx";
+import { Lazy, LoadedView } from "../../parts/loaded-view.tsx";
 import { TrashLink } from "../deletion/trash-parts.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { Pager, shownPage } from "../../parts/pager.tsx";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { expect, test, vi } from "vitest";
-import { dataOption, rejectPassword } from "./data-option.ts";
+import { dataOption, rejectPassword } from "./data-options.ts";
 
 /** Returns the error of a command with `--data`; empty when it accepts the arguments. */
 function refusal(args: readonly string[], env: Record<string, string> = {}): string {
