@@ -11,7 +11,6 @@ import { utf8Header } from "../../src/protocol/headers.ts";
 import { formatScope, unlimitedScope } from "../../src/protocol/scope.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { auditEntries } from "../lab/vault/audit-entries.ts";
-import { TestVault } from "../lab/vault/test-vault.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;
