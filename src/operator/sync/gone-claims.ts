@@ -5,6 +5,10 @@ import type { Claims, SyncedKey, TargetState } from "./target.ts";
 export const isDropped = (resolution: Resolution): boolean =>
   "deletion" in resolution && resolution.deletion === "due";
 
+/** Reports whether sources are gone for so long that bytes of other sources may leave with theirs. */
+export const areOverdue = (dropped: readonly Resolution[]): boolean =>
+  dropped.every((one) => "isOverdue" in one && one.isOverdue);
+
 /**
  * Returns the claims whose bytes have to leave a target, with the resolution that says why. Bytes
  * of a source at its deadline have to, whatever key an earlier spec gave them.

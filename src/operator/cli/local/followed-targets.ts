@@ -3,7 +3,7 @@ import type { Redacted } from "../../../lib/redacted.ts";
 import type { VaultClient } from "../../../protocol/client/vault-client.ts";
 import { bytesDigest, type Content } from "../../sync/content.ts";
 import { decide, type Entry, outweighsOthers, type Plan } from "../../sync/decide.ts";
-import { droppedFrom, goneClaims } from "../../sync/gone-claims.ts";
+import { areOverdue, droppedFrom, goneClaims } from "../../sync/gone-claims.ts";
 import { inputsOf } from "../../sync/derive.ts";
 import { makeContent } from "../../sync/make-content.ts";
 import { missingKeys } from "../../sync/required-keys.ts";
@@ -202,7 +202,7 @@ class Follower {
     if (dropped.length === 0 || this.#before === undefined) return this.kept();
     const rest = this.withoutDropped(dropped);
     if (rest !== undefined) return rest;
-    const isWaiting = isRetry && !dropped.every((one) => "isOverdue" in one && one.isOverdue);
+    const isWaiting = isRetry && !areOverdue(dropped);
     const isKept = isWaiting || !outweighsOthers(this.#resource, this.#resolutions, dropped);
     return isKept ? this.kept() : undefined;
   }

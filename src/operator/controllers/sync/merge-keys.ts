@@ -43,7 +43,7 @@ async function applyKeys(
   try {
     return await api.apply(descriptor, keys, { fieldManager }, signal);
   } catch (error) {
-    if (!isKubeError(error, "Conflict", "Invalid")) throw error;
+    if (!isKubeError(error, "Conflict", "Invalid", "Forbidden")) throw error;
     const taken = keysOfOthers(error);
     if (error.kind === "Conflict" && taken.length === 0) throw error;
     if (taken.length > 0 && state.handsOver !== undefined && !isOfResource(error))

@@ -5,7 +5,7 @@ import {
   targetName,
   tooLarge,
 } from "../../sync/decide.ts";
-import { droppedFrom, goneClaims, isDropped } from "../../sync/gone-claims.ts";
+import { areOverdue, droppedFrom, goneClaims, isDropped } from "../../sync/gone-claims.ts";
 import { isOfOtherSpec } from "../../sync/item-form.ts";
 import {
   lackingSources,
@@ -67,9 +67,7 @@ function remainingContent(
   const { resource, report } = input;
   const { resolutions = [] } = report;
   const { rest, isExact } = contentWithout(dropped, input);
-  const isWaiting =
-    failure.next.outcome === "retry" &&
-    !dropped.every((one) => "isOverdue" in one && one.isOverdue);
+  const isWaiting = failure.next.outcome === "retry" && !areOverdue(dropped);
   const isUnchanged = !isExact && (isWaiting || !outweighsOthers(resource, resolutions, dropped));
   if (isUnchanged) return { content: "unchanged", failure };
   if (rest !== undefined) return { content: rest, failure };

@@ -5,7 +5,7 @@ import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
 import { ifFound, isKubeError, type KubeError } from "../../kube/kube-error.ts";
 import { groupOf, type ObjectMeta, type OwnerReference } from "../../kube/resource.ts";
 import { isComplete, outweighsOthers } from "../../sync/decide.ts";
-import { goneClaims, isOwn } from "../../sync/gone-claims.ts";
+import { areOverdue, goneClaims, isOwn } from "../../sync/gone-claims.ts";
 import { isOfOtherSpec } from "../../sync/item-form.ts";
 import { isDerived, isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import {
@@ -16,6 +16,7 @@ import {
 } from "../../sync/target.ts";
 import { renderPatch } from "./render-target.ts";
 import { isOfItem, isOfName } from "./bytes-of-item.ts";
+import { isFixed } from "./write-failure.ts";
 import type { Planned } from "./stages.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { FormerTarget, TargetRecords } from "./target-records.ts";
@@ -224,36 +225,36 @@ async function removeKeys(
   await api.patch(targetDescriptor[kind], ref, patch, signal);
 }
 
-/** Reports whether a write was rejected because the target has another type than requested. */
-const isOfOtherType = (error: unknown): boolean =>
-  isKubeError(error, "Invalid") &&
-  error.causes.length > 0 &&
-  error.causes.every(({ field }) => field === "type");
-
 /**
  * Removes the keys of sources that are gone from a target that does not get its new content, because
- * its type is another one. It is deleted if its keys are made of several sources, or if its type
- * requires one of them. Returns what was done.
+ * its type is another one, or the API server rejects what is made of other sources. It is deleted if
+ * its keys are made of several sources, or if its type requires one of them: while the write is
+ * retried, not before other sources may lose their bytes. An immutable target stays as a whole.
+ * Returns what was done.
  * @param rejection the error of the write
  * @throws KubeError
  */
 export async function removeGoneFromTarget(
   options: Targets,
   planned: Planned,
-  rejection: unknown,
+  rejection: KubeError,
+  isRetried: boolean,
 ): Promise<"none" | "updated" | "deleted"> {
   const { resource, resolutions, state, signal } = planned;
-  if (!isOfOtherType(rejection) || isMerged(resource) || !isOwn(state)) return "none";
+  if (isFixed(rejection) || isMerged(resource) || !isOwn(state)) return "none";
   const gone = goneClaims(resolutions, state.synced);
-  if (gone.size === 0 || !outweighsOthers(resource, resolutions, [...gone.values()])) return "none";
+  const dropped = [...gone.values()];
+  if (gone.size === 0 || !outweighsOthers(resource, resolutions, dropped)) return "none";
   try {
     if (!areMixed(resource, state.synced, gone)) {
       await removeKeys(options, planned, state, gone);
       return "updated";
     }
   } catch (error) {
-    if (!isKubeError(error, "Invalid") || !lacksKeys(error)) throw error;
+    if (!isKubeError(error, "Invalid", "Forbidden")) throw error;
+    if (!lacksKeys(error)) return "none";
   }
+  if (isRetried && !areOverdue(dropped)) return "none";
   await deleteTarget(options, resource, state, signal);
   return "deleted";
 }

@@ -1,6 +1,6 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import { ifFound } from "../../kube/kube-error.ts";
+import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { bytesDigest, contentDigest, keysDigest, readContent } from "../../sync/content.ts";
@@ -133,8 +133,9 @@ export class TargetWriter {
       }
     } catch (error) {
       const failure = writeFailure(error, resource);
-      if (failure === undefined) throw error;
-      const effect = await removeGoneFromTarget(this.#options, planned, error);
+      if (failure === undefined || !isKubeError(error)) throw error;
+      const isRetried = failure.next !== DONE;
+      const effect = await removeGoneFromTarget(this.#options, planned, error, isRetried);
       if (effect === "none") return failed(report, failure, state.state === "owned");
       const { next } = effect === "deleted" ? targetChanged("the target was removed") : failure;
       return failed({ ...report, effect, changed: true }, { ...failure, next }, false);

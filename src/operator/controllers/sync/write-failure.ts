@@ -47,6 +47,9 @@ const isImmutable = (error: KubeError): boolean =>
 const hasOtherType = (error: KubeError): boolean =>
   error.causes.every(({ field }) => field === "type");
 
+/** Reports whether the API server rejects every change of the content of an object. */
+export const isFixed = (error: KubeError): boolean => isImmutable(error) && !hasOtherType(error);
+
 /** Returns what of an existing object cannot be changed. */
 const whyImmutable = (error: KubeError): string =>
   hasOtherType(error)
