@@ -6,6 +6,9 @@ import { writeFailure } from "./write-failure.ts";
 const ownedBy = (manager: string | undefined, ...fields: string[]) =>
   fields.map((field) => ({ field, reason: "FieldManagerConflict", manager }));
 
+/** The cause that a policy reports which rejects as invalid. */
+const NO_FIELD = { field: "", reason: "" };
+
 describe("writeFailure", () => {
   const resource = syncResource([syncItem("a")]);
   const rejected = (details: Omit<KubeErrorDetails, "operation">) =>
@@ -139,6 +142,15 @@ describe("writeFailure", () => {
     );
     expect(rejected({ kind: "Forbidden", policy: "no-targets" })?.condition.message).toBe(
       "the ValidatingAdmissionPolicy no-targets denies to replace secrets shop/db: choose another target, or ask an administrator to change the policy",
+    );
+    expect(rejected({ kind: "Invalid", policy: "p", causes: [NO_FIELD] })?.condition).toEqual({
+      ready: false,
+      reason: "TargetForbidden",
+      message:
+        "the ValidatingAdmissionPolicy p denies to replace secrets shop/db: choose another target, or ask an administrator to change the policy",
+    });
+    expect(rejected({ kind: "Invalid", causes: [NO_FIELD] })?.condition.message).toBe(
+      "the API server rejected the Secret db: Invalid",
     );
     expect(rejected({ kind: "Forbidden", reason: "OwnerDenied" })?.condition.message).toBe(
       "permission denied: update vaultsecrets/finalizers; add it to the RBAC rules of the operator's ServiceAccount",

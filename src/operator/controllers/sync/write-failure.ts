@@ -28,7 +28,10 @@ const NEW_KIND_RETRY_MS = 5_000;
  */
 function fields(error: KubeError): string {
   return (
-    error.causes.map(({ field, reason }) => `${field} (${reason})`).join(", ") ||
+    error.causes
+      .filter(({ field }) => field !== "")
+      .map(({ field, reason }) => `${field} (${reason})`)
+      .join(", ") ||
     error.reason ||
     error.kind
   );
@@ -98,6 +101,9 @@ export function writeFailure(error: unknown, resource: SyncResource): Failure | 
   if (!isKubeError(error)) return undefined;
   const target = `the ${resource.target.kind} ${resource.target.name}`;
   const later = waitFor("time", SLOW_RETRY_MS);
+  // Unless it says otherwise, a policy rejects as invalid.
+  if (error.policy !== undefined)
+    return lasting("TargetForbidden", whyForbidden(error, resource), later);
   switch (error.kind) {
     case "Conflict":
       return conflictOver(error, resource);
