@@ -25,8 +25,8 @@ export interface Report {
    */
   readonly verified: string | undefined;
   /**
-   * Digest of the bytes of the verified target; `undefined` if it was not read: then the digest in
-   * the status applies.
+   * Digest of the bytes of the target, if it was read or written; otherwise the digest in the status
+   * applies.
    */
   readonly digest: string | undefined;
   /** Version by key of the target, as far as known. */
@@ -76,5 +76,6 @@ export function withUnreported(report: Report, earlier: Report | undefined): Rep
   if (earlier === undefined) return report;
   const effect = report.effect === "none" ? earlier.effect : report.effect;
   const certificates = new Map([...earlier.certificates, ...report.certificates]);
-  return { ...report, effect, changed: report.changed || earlier.changed, certificates };
+  const digest = report.digest ?? earlier.digest;
+  return { ...report, effect, changed: report.changed || earlier.changed, digest, certificates };
 }

@@ -184,20 +184,17 @@ function targetStatus(
   const { resource, verified, effect } = input;
   const { kind, name } = resource.target;
   const { target = { kind, name } } = before;
-  const isSame = showsTarget(before, resource) && before.observedGeneration === generation;
+  const isShown = target.kind === kind && target.name === name;
+  const isSame = isShown && before.observedGeneration === generation;
   const isKnown = isSame && effect === "none" && !hasOtherVersions(before, input);
   const known = isKnown ? target.resourceVersion : undefined;
-  if (verified === undefined)
-    return {
-      kind: target.kind,
-      name: target.name,
-      ...defined({ resourceVersion: known, digest: target.digest }),
-    };
+  const digest = input.digest ?? target.digest;
+  if (verified !== undefined)
+    return { kind, name, resourceVersion: known ?? verified, ...defined({ digest }) };
   return {
-    kind,
-    name,
-    resourceVersion: known ?? verified,
-    ...defined({ digest: input.digest ?? target.digest }),
+    kind: target.kind,
+    name: target.name,
+    ...defined({ resourceVersion: known, digest: isShown ? digest : target.digest }),
   };
 }
 

@@ -4,9 +4,11 @@ import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
 import { ifFound, isKubeError, type KubeError } from "../../kube/kube-error.ts";
 import { groupOf, type ObjectMeta, type OwnerReference } from "../../kube/resource.ts";
+import { keysDigest } from "../../sync/content.ts";
 import { isComplete, outweighsOthers } from "../../sync/decide.ts";
 import { areOverdue, goneClaims, isOwn } from "../../sync/gone-claims.ts";
 import { isOfOtherSpec } from "../../sync/item-form.ts";
+import type { Report } from "../../sync/report.ts";
 import { isDerived, isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import {
   type Claims,
@@ -17,7 +19,8 @@ import {
 import { renderPatch } from "./render-target.ts";
 import { isOfItem, isOfName } from "./bytes-of-item.ts";
 import { isFixed } from "./write-failure.ts";
-import type { Planned } from "./stages.ts";
+import { DONE, type Failure } from "../outcome/outcome.ts";
+import type { Assembling, Planned } from "./stages.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { FormerTarget, TargetRecords } from "./target-records.ts";
 import type { Versioned } from "../outcome/own-writes.ts";
@@ -230,31 +233,32 @@ async function removeKeys(
  * its type is another one, or the API server rejects what is made of other sources. It is deleted if
  * its keys are made of several sources, or if its type requires one of them: while the write is
  * retried, not before other sources may lose their bytes. An immutable target stays as a whole.
- * Returns what was done.
- * @param rejection the error of the write
+ * Returns what was done, and the digest of the remaining bytes.
+ * @param rejection the error of the write that the failure reports
  * @throws KubeError
  */
 export async function removeGoneFromTarget(
-  options: Targets,
+  options: Targets & Pick<Assembling, "contentKey">,
   planned: Planned,
   rejection: KubeError,
-  isRetried: boolean,
-): Promise<"none" | "updated" | "deleted"> {
-  const { resource, resolutions, state, signal } = planned;
-  if (isFixed(rejection) || isMerged(resource) || !isOwn(state)) return "none";
+  { next }: Failure,
+): Promise<Pick<Report, "effect" | "digest"> | undefined> {
+  const { resource, resolutions, state, current, signal } = planned;
+  if (isFixed(rejection) || isMerged(resource) || !isOwn(state)) return undefined;
   const gone = goneClaims(resolutions, state.synced);
   const dropped = [...gone.values()];
-  if (gone.size === 0 || !outweighsOthers(resource, resolutions, dropped)) return "none";
+  if (gone.size === 0 || !outweighsOthers(resource, resolutions, dropped)) return undefined;
   try {
     if (!areMixed(resource, state.synced, gone)) {
       await removeKeys(options, planned, state, gone);
-      return "updated";
+      const rest = new Map([...current.keys].filter(([key]) => !gone.has(key)));
+      return { effect: "updated", digest: keysDigest(options.contentKey, rest) };
     }
   } catch (error) {
     if (!isKubeError(error, "Invalid", "Forbidden")) throw error;
-    if (!lacksKeys(error)) return "none";
+    if (!lacksKeys(error)) return undefined;
   }
-  if (isRetried && !areOverdue(dropped)) return "none";
+  if (next !== DONE && !areOverdue(dropped)) return undefined;
   await deleteTarget(options, resource, state, signal);
-  return "deleted";
+  return { effect: "deleted", digest: undefined };
 }

@@ -134,11 +134,11 @@ export class TargetWriter {
     } catch (error) {
       const failure = writeFailure(error, resource);
       if (failure === undefined || !isKubeError(error)) throw error;
-      const isRetried = failure.next !== DONE;
-      const effect = await removeGoneFromTarget(this.#options, planned, error, isRetried);
-      if (effect === "none") return failed(report, failure, state.state === "owned");
-      const { next } = effect === "deleted" ? targetChanged("the target was removed") : failure;
-      return failed({ ...report, effect, changed: true }, { ...failure, next }, false);
+      const removed = await removeGoneFromTarget(this.#options, planned, error, failure);
+      if (removed === undefined) return failed(report, failure, state.state === "owned");
+      const isDeleted = removed.effect === "deleted";
+      const { next } = isDeleted ? targetChanged("the target was removed") : failure;
+      return failed({ ...report, ...removed, changed: true }, { ...failure, next }, false);
     }
   }
 
