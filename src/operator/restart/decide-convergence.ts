@@ -47,12 +47,13 @@ type Lag = "none" | "follows" | "restart";
 /** Returns what has to happen until a pod that started before the change has its content. */
 function lagOf(
   { isReady, isTerminating }: RunningPod,
-  { by, startedAt }: PodUse,
+  { by, startedAt, isRestarted }: PodUse,
   { changedAt, isCreation, isMounted, isImmutable, syncPeriodMs }: Change,
 ): Lag {
-  // A kubelet may cache what it gives to a container of a pod that it knows.
+  // A kubelet may cache what it gives to a container of a pod that it knows. It keeps an immutable
+  // object as long as a pod of the node uses it.
   const isStartedLater = (cachedMs: number): boolean =>
-    startedAt >= changedAt + PRECISION_MS + cachedMs;
+    !(isImmutable && isRestarted) && startedAt >= changedAt + PRECISION_MS + cachedMs;
   // The pod may run without its node: such a kubelet renews nothing, and the pod is not ready. Nor
   // does a kubelet renew the files of a pod that terminates.
   const isRenewed = isMounted && isReady && !isTerminating;
@@ -101,14 +102,14 @@ export function nodesWithFormer(
 }
 
 /**
- * Returns what a pod lacks. One that was created after the change has started with its content,
- * unless its node has the former one.
+ * Returns what a pod lacks. One whose node has the former content gets that; any other one that was
+ * created after the change has started with its content.
  */
 function lagOfPod(pod: RunningPod, change: TargetChange): Lag {
   const restart = pod.isTerminating ? "follows" : "restart";
   if (change.formerTargets.some((former) => pod.uses.has(former))) return restart;
-  if (isCreatedAfter(pod, change))
-    return pod.node !== undefined && change.formerNodes.has(pod.node) ? restart : "none";
+  if (pod.node !== undefined && change.formerNodes.has(pod.node)) return restart;
+  if (isCreatedAfter(pod, change)) return "none";
   const lags = (pod.uses.get(change.target) ?? []).map((use) => lagOf(pod, use, change));
   if (lags.includes("restart")) return restart;
   return lags.includes("follows") ? "follows" : "none";

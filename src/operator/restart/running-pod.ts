@@ -22,6 +22,8 @@ export interface PodUse {
    * since the epoch. `-Infinity` if it is unknown, or has not started yet.
    */
   readonly startedAt: number;
+  /** The container had started before that. */
+  readonly isRestarted: boolean;
 }
 
 /** A pod that runs, or may run. */
@@ -51,6 +53,7 @@ const containerStatuses = z
   .array(
     z.object({
       name: z.string().catch(""),
+      restartCount: z.number().catch(0),
       state: z.object({ running: startedState, terminated: startedState }).catch({}),
     }),
   )
@@ -116,23 +119,28 @@ function nodeAheadMs({ metadata: { creationTimestamp }, status: { startTime } }:
   return Math.max(0, startTime - creationTimestamp) + 1_000;
 }
 
-/** Returns the earliest times of the starts of the containers by name, on the API server's clock. */
-function startsOf(of: Pod): Map<string, number> {
+type Start = Pick<PodUse, "startedAt" | "isRestarted">;
+
+const UNKNOWN: Start = { startedAt: -Infinity, isRestarted: false };
+
+/** Returns the last starts of the containers by name, at the earliest on the API server's clock. */
+function startsOf(of: Pod): Map<string, Start> {
   const { containerStatuses: own, initContainerStatuses, ephemeralContainerStatuses } = of.status;
   const aheadMs = nodeAheadMs(of);
   return new Map(
-    [...own, ...initContainerStatuses, ...ephemeralContainerStatuses].map(({ name, state }) => [
-      name,
-      (state.running?.startedAt ?? state.terminated?.startedAt ?? -Infinity) - aheadMs,
-    ]),
+    [...own, ...initContainerStatuses, ...ephemeralContainerStatuses].map(
+      ({ name, state: { running, terminated }, restartCount }) => {
+        const startedAt = (running?.startedAt ?? terminated?.startedAt ?? -Infinity) - aheadMs;
+        return [name, { startedAt, isRestarted: restartCount > 0 }];
+      },
+    ),
   );
 }
 
-function usesOf(spec: PodSpec, starts: ReadonlyMap<string, number>): Map<string, PodUse[]> {
+function usesOf(spec: PodSpec, starts: ReadonlyMap<string, Start>): Map<string, PodUse[]> {
   const uses = new Map<string, PodUse[]>();
-  const add = (targets: readonly string[], by: PodUse["by"], startedAt = -Infinity): void => {
-    for (const target of targets)
-      uses.set(target, [...(uses.get(target) ?? []), { by, startedAt }]);
+  const add = (targets: readonly string[], by: PodUse["by"], start = UNKNOWN): void => {
+    for (const target of targets) uses.set(target, [...(uses.get(target) ?? []), { by, ...start }]);
   };
   for (const one of containersOf(spec)) {
     add(environmentOf(one), "start", starts.get(one.name));

@@ -20,6 +20,13 @@ export interface PodParts {
   readonly isUnready?: boolean;
 }
 
+interface PodStatus {
+  readonly containerStatuses?: readonly {
+    readonly state: object;
+    readonly restartCount?: number;
+  }[];
+}
+
 const refOf = (target: string): [kind: string, name: string] => {
   const [kind = "", name = ""] = target.split("/");
   return [kind, name];
@@ -110,12 +117,17 @@ export class SimulatedPods {
 
   /** Starts the container of a pod again, or for the first time. */
   startContainer(name: string, namespace = "shop"): void {
+    const ref = { namespace, name };
+    const { status: former } = this.#operator.server.get(PODS, ref) as { status?: PodStatus };
+    const [before] = former?.containerStatuses ?? [];
+    const restartCount = (before?.restartCount ?? 0) + ("running" in (before?.state ?? {}) ? 1 : 0);
+    const state = { running: { startedAt: this.#now() } };
     const status = {
       phase: "Running",
       conditions: [{ type: "Ready", status: "True" }],
-      containerStatuses: [{ name: "app", state: { running: { startedAt: this.#now() } } }],
+      containerStatuses: [{ name: "app", state, restartCount }],
     };
-    this.#operator.server.patch(PODS, { namespace, name }, { status });
+    this.#operator.server.patch(PODS, ref, { status });
   }
 
   /** Ends the container of a pod. The pod remains. */

@@ -181,6 +181,28 @@ test("a new pod next to one with the former content of an immutable target has t
   expect(converged()).toBe(TRUE);
 });
 
+// Found by a review: the container has what its kubelet keeps of the former Secret.
+test("a container that restarts after an immutable target was recreated has the former content", async () => {
+  await using scene = await started({ target: { immutable: true } });
+  const { world, pods, converged } = scene;
+  const web = { owner: "StatefulSet/web", node: "first", env: [TARGET] };
+  pods.create("web-0", web);
+  await change(scene);
+  world.deleteTarget();
+  pods.create("web-1", { ...web, isWaiting: true });
+  await world.settle(5 * MINUTE);
+  pods.startContainer("web-0");
+  pods.startContainer("web-1");
+  await world.settle(10 * MINUTE);
+  expect(converged()).toBe(notRestarted("StatefulSet web"));
+  pods.remove("web-0");
+  await world.settle(10 * MINUTE);
+  expect(converged()).toBe(notRestarted("StatefulSet web"));
+  pods.remove("web-1");
+  await world.settle(10 * MINUTE);
+  expect(converged()).toBe(TRUE);
+});
+
 test("a pod that waited for an immutable target leaves no former content on its node", async () => {
   await using scene = await started({ target: { immutable: true } });
   const { world, pods, converged } = scene;
