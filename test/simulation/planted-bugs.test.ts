@@ -42,6 +42,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "a forced sync without its list": 15,
   "a hold that ignores the version which it names": 42,
   "a hold of everything that follows the vault": 50,
+  "a hold that lets a frozen target get found names": 43,
   "an emptied status that opens a gate": 13,
   "removed bytes that stay under another key": 30,
   "a renamed key that leaves with its bytes": 22,

@@ -1,11 +1,12 @@
+import type { Random } from "../../src/lib/random.ts";
+import { HOLD_ANNOTATION } from "../../src/operator/api/names.ts";
 import { seededRandom } from "../lab/seeded-random.ts";
 import { Scene } from "./coinciding-changes.ts";
 import type { Command } from "./commands.ts";
 import { SECRET_NAMES } from "./invariants/spec-items.ts";
 import { restartOf, withSequence } from "./sequences.ts";
 
-/** Share of the episodes with such a scene. */
-const SHARE = 0.1;
+type Sequence = (scene: Scene) => Command[];
 
 /**
  * Returns the commands with a scene, in some episodes, whose invariants judge only what happens
@@ -13,9 +14,20 @@ const SHARE = 0.1;
  */
 export function withQuietScenes(commands: readonly Command[], seed: number): Command[] {
   const random = seededRandom(seed ^ 0x30ed);
-  if (random() >= SHARE) return [...commands];
+  const edited = withOneOf([movedKeys, renamedKey, refreshed], 0.1, commands, random);
+  return withOneOf([heldAndFrozen], 0.05, edited, seededRandom(seed ^ 0x4171));
+}
+
+/** Inserts one of the sequences into a share of the episodes. */
+function withOneOf(
+  sequences: readonly Sequence[],
+  share: number,
+  commands: readonly Command[],
+  random: Random,
+): Command[] {
+  if (random() >= share) return [...commands];
   const scene = new Scene(random);
-  return withSequence(commands, scene.pick([movedKeys, renamedKey, refreshed])(scene), random);
+  return withSequence(commands, scene.pick(sequences)(scene), random);
 }
 
 const from = (secretKey: string, key: string): object => ({ secretKey, remoteRef: { key } });
@@ -99,5 +111,30 @@ export function refreshed(scene: Scene): Command[] {
     scene.advance(65_000),
     scene.write(name),
     scene.advance(240_000),
+  ];
+}
+
+/** Returns a name that a rule finds while a hold and a freeze keep its target, and maybe a restart. */
+export function heldAndFrozen(scene: Scene): Command[] {
+  const [first, second] = SECRET_NAMES;
+  const find = { name: { regexp: `^(${first}|${second})$` } };
+  return [
+    { type: "end-faults" },
+    scene.connection(),
+    scene.write(first),
+    scene.remove(second),
+    scene.resource({ dataFrom: [{ find }] }),
+    { type: "settle" },
+    scene.annotate({ [HOLD_ANNOTATION]: scene.pick(["*", '{"versions": {"k1": 1}}']) }),
+    { type: "freeze", minutes: 60 },
+    scene.advance(180_000),
+    scene.write(second),
+    scene.advance(65_000),
+    ...scene.maybe(0.5, ...restartOf(0, 1)),
+    scene.write(first),
+    scene.advance(65_000),
+    scene.annotate({ [HOLD_ANNOTATION]: null }),
+    { type: "unfreeze" },
+    { type: "settle" },
   ];
 }

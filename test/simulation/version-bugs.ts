@@ -72,6 +72,16 @@ export const versionBugs: Readonly<Record<string, PlantedBug>> = {
       },
     ],
   },
+  "a hold that lets a frozen target get found names": {
+    invariants: ["I24"],
+    changes: [
+      {
+        file: "sync/resolve.ts",
+        from: "if (gate === undefined || isHeld(resource, item, remembered)) return undefined;",
+        to: "if (gate === undefined || resource.hold !== undefined) return undefined;",
+      },
+    ],
+  },
   "a freeze that ends too early": {
     invariants: ["I24"],
     changes: [

@@ -4,6 +4,7 @@ import { parseDuration } from "../../../src/operator/lib/duration.ts";
 import { findOwner, isFanOut } from "../fanned-out.ts";
 import { selects } from "../selectors.ts";
 import { Violation } from "../world.ts";
+import { withoutHold } from "./holds.ts";
 import { isOutside, type Item, needsApproval, outputsOf, type Spec } from "./spec-items.ts";
 import { mergedInto, type TargetWrite, versionIn } from "./target-write.ts";
 
@@ -116,8 +117,8 @@ function changeOf(
 
 /**
  * While a gate is closed, no key of a target gets other bytes or is added, and within its
- * `refreshInterval` no key follows a newer version (I24). A changed spec, a changed target, an
- * accepted version and a hold are decisions of users.
+ * `refreshInterval` no key follows a newer version (I24). A changed spec, a changed target and an
+ * accepted version are decisions of users. A hold decides about versions, and adds no key.
  */
 export function checkGates(write: TargetWrite): void {
   const { history, name, namespace, before, owner, is, isTampered, writtenAt } = write;
@@ -125,14 +126,15 @@ export function checkGates(write: TargetWrite): void {
   // The first content waits for nothing: another owner has the object.
   if (write.isMerge && !mergedInto(before).has(owner)) return;
   const specs = history.since(namespace, owner, writtenAt);
-  if (new Set(specs.map((spec) => JSON.stringify(spec))).size > 1) return;
-  if (specs.some((spec) => spec.hold !== undefined)) return;
+  if (new Set(specs.map(withoutHold)).size > 1) return;
   // Without an approval since the last write, no user has approved newer versions.
   const isGated = (spec: Spec): boolean => needsApproval(spec) || isLongOutside(write, spec);
   const isClosed = (specs.length > 0 && specs.every(isGated)) || isFrozen(write);
   if (!isClosed && !(specs.length > 0 && isRefreshed(write, specs))) return;
+  const isHeld = specs.some((spec) => spec.hold !== undefined);
   for (const key of Object.keys(is)) {
-    if (!isClosed && write.was[key] === undefined) continue;
+    const isNew = write.was[key] === undefined;
+    if (isNew ? !isClosed : isHeld) continue;
     const change = changeOf(write, specs, key);
     // An approval from before a write that changed no bytes still counts.
     const earlier = history.since(namespace, owner, write.keysAt.get(key) ?? writtenAt);

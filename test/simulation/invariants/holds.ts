@@ -2,7 +2,8 @@ import { Violation } from "../world.ts";
 import { outputsOf, type Spec } from "./spec-items.ts";
 import { type TargetWrite, versionIn } from "./target-write.ts";
 
-const withoutHold = (spec: Spec): string => JSON.stringify({ ...spec, hold: undefined });
+/** Returns a spec that equals another one if they differ in nothing but their hold. */
+export const withoutHold = (spec: Spec): string => JSON.stringify({ ...spec, hold: undefined });
 
 /**
  * While a resource is held, no key of its target goes to a version that the hold does not name
