@@ -26,7 +26,9 @@ export function goneClaims(
     if (own !== undefined && hasOwn(one, own)) gone.set(one.item.id, one);
     const sources = one.state === "removed" ? one.sources : undefined;
     if (sources === undefined) continue;
-    for (const [id, { source }] of claims) if (sources.has(source)) gone.set(id, one);
+    // What was made of the source under its own id is known already.
+    for (const [id, { source }] of claims)
+      if (sources.has(source) && !gone.has(id)) gone.set(id, one);
   }
   return gone;
 }

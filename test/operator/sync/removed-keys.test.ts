@@ -76,6 +76,19 @@ describe("an extracted object", () => {
     expect(scene.outcome()).toBe("a=1 password=p, SourceMissing");
   });
 
+  // Found by the simulation: the removal counted as one of the found key alone.
+  test("that is removed leaves although a rule finds it too, and another source is not served", async () => {
+    const { b, conf } = values;
+    const dataFrom = [{ extract: { key: "b" } }, { find: { name: { regexp: "^b$" } } }];
+    await using scene = await synced({ b, conf }, { data: data("conf"), dataFrom });
+    expect(scene.outcome()).toBe(`b=${b} conf=x password=p, Synced`);
+    await scene.replace();
+    serveNothing(scene);
+    await remove(scene, { b, conf }, "b");
+    await scene.settle(10 * MINUTE);
+    expect(scene.outcome()).toBe("conf=x, SourceMissing");
+  });
+
   test("that is removed leaves an object of others", async () => {
     await using scene = await SimulatedWorld.shop();
     const metadata = { namespace: "shop", name: "app" };
