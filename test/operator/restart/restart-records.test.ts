@@ -79,6 +79,25 @@ describe("a workload", () => {
     },
   );
 
+  // Found by a review: only another template starts pods.
+  test.each([
+    ["is restarted for a waiting change", { spec: { replicas: 3 } }, 1],
+    [
+      "has started its pods",
+      { spec: { template: { metadata: { annotations: { note: "new" } } } } },
+      0,
+    ],
+  ])("whose record is removed with a change of its spec %s: %j", async (_, change, restarts) => {
+    await using scene = await followed();
+    scene.vault().lists({ name: "db", version: 2 });
+    await scene.settle(5_000);
+    const metadata = { annotations: { [RESTART_STATE_ANNOTATION]: null } };
+    scene.workloads.patch("Deployment", "web", { metadata, ...change });
+    await scene.settle(60_000);
+    expect(scene.workloads.count("Deployment", "web")).toBe(restarts);
+    expect(scene.workloads.recorded("Deployment", "web")).toEqual(["VaultSecret/db"]);
+  });
+
   test("whose record is removed before a change is restarted for it", async () => {
     await using scene = await followed();
     setRecord(scene, null);

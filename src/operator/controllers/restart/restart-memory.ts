@@ -27,6 +27,8 @@ export interface RestartMemory {
   readAt?: number;
   /** The last record that was seen, and the generation of the workload that had it. */
   known?: { readonly sources: RestartState["sources"]; readonly generation: number };
+  /** Digest of the pod template that was read or written last with a record. */
+  template?: string;
   /** Text of the last record without a restart, and its monotonic time. */
   recorded?: { readonly text: string; readonly at: number };
   /** Message of a restart that the API server rejected, until one succeeds. */
@@ -53,25 +55,35 @@ function decideAndRemember(memory: RestartMemory, shown: Shown): RestartDecision
   return decision;
 }
 
+/** Reports whether a pod template is another one than before, as far as known. */
+const isOther = (template: string | undefined, before: string | undefined): boolean =>
+  template === undefined || template !== before;
+
 /**
  * Decides about a workload, and remembers what the next decision needs. A record that another
  * writer removed is restored before anything else: without it, a change that waits for the end of
- * its window would be the first content. Where the spec changed with it, the pods have started
- * since, with the current content.
+ * its window would be the first content. Where the pod template changed with it, the pods have
+ * started since, with the current content.
  *
  * @param generation of the workload that shows the state
+ * @param template digest of its pod template, if it was read
  */
 export function decideWithMemory(
   memory: RestartMemory,
   shown: Shown,
   generation: number,
+  template?: string,
 ): RestartDecision {
   const { state, now } = shown;
   // Without a source the workload is restarted for nothing any more, and not written.
   if (shown.sources.size === 0) return decideAndRemember(memory, shown);
-  if (state.sources.size > 0) memory.known = { sources: state.sources, generation };
-  const { known } = memory;
-  if (known === undefined || state.sources.size > 0 || known.generation !== generation)
+  if (state.sources.size > 0) {
+    memory.known = { sources: state.sources, generation };
+    if (template !== undefined) memory.template = template;
+    return decideAndRemember(memory, shown);
+  }
+  const { known, template: before = template } = memory;
+  if (known === undefined || (known.generation !== generation && isOther(template, before)))
     return decideAndRemember(memory, shown);
   const { sources } = known;
   const decision = decideAndRemember(memory, { ...shown, state: { ...state, sources } });

@@ -26,6 +26,7 @@ import type { RestartStatuses } from "./restart-statuses.ts";
 import {
   parseWorkloadKey,
   readWorkload,
+  templateDigest,
   type WorkloadMetadata,
   workloadMetadata,
   type WorkloadRef,
@@ -245,7 +246,7 @@ export class RestartReconciler {
     return {
       ...observed,
       state: read,
-      decision: this.#decisionFor(observed, read, generation),
+      decision: this.#decisionFor(observed, read, generation, templateDigest(object)),
       object,
     };
   }
@@ -254,10 +255,12 @@ export class RestartReconciler {
     { key, memory, sources }: Observed,
     state: RestartState,
     generation: number,
+    template?: string,
   ): RestartDecision {
     const { windowMs, clock, pace } = this.#options;
     const now = clock.now();
-    const decision = decideWithMemory(memory, { sources, state, windowMs, now }, generation);
+    const shown = { sources, state, windowMs, now };
+    const decision = decideWithMemory(memory, shown, generation, template);
     memory.queued = decision.action === "restart" && !pace.admits(key);
     return memory.queued
       ? { action: "wait", ms: QUEUED_MS, since: memory.pendingSince ?? now }
@@ -357,6 +360,8 @@ export class RestartReconciler {
 
   #written(key: string, object: KubeObject): void {
     this.#ownWrites.recordWrite(key, workloadMetadata(object));
+    const memory = this.#memory.get(key);
+    if (memory !== undefined) memory.template = templateDigest(object);
   }
 
   #rejected({ ref, users, memory, metadata }: Observed, error: KubeError): Effect {

@@ -1,8 +1,10 @@
 import { RESTART_ANNOTATION, RESTART_STATE_ANNOTATION } from "../../api/names.ts";
 import { type WorkloadKind, workloadKinds } from "../../api/rollout-restart.ts";
+import { isObject } from "../../../lib/is-object.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { ifFound } from "../../kube/kube-error.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
+import { shortDigest } from "../../sync/target.ts";
 import type { Versioned } from "../outcome/own-writes.ts";
 
 const descriptor = (group: string, version: string, kind: WorkloadKind): ResourceDescriptor => {
@@ -46,6 +48,10 @@ export function workloadMetadata({ metadata }: KubeObject): WorkloadMetadata {
     deleting: deletionTimestamp !== undefined,
   };
 }
+
+/** Returns a digest of the template of the pods of a workload. */
+export const templateDigest = ({ spec }: KubeObject): string =>
+  shortDigest([isObject(spec) ? spec["template"] : undefined]);
 
 /** The key of a workload in the queue: `<kind>/<namespace>/<name>`. */
 export const workloadKey = (kind: WorkloadKind, objectKey: string): string =>
