@@ -145,17 +145,13 @@ function isForgotten({ world, namespace, owner, isTampered }: TargetWrite, id: s
 }
 
 /**
- * Reports whether a rule finds the source of a key by its name: one that is missing keeps the key
- * that an earlier rule made.
+ * Reports whether a spec requests the source of a key: one that is missing keeps the key that an
+ * earlier spec made.
  */
-const isFound = ({ world, was }: TargetWrite, outputs: readonly Output[], key: string): boolean =>
+const isRenamed = ({ world, was }: TargetWrite, outputs: readonly Output[], key: string): boolean =>
   world.vaults
     .originsIn(was[key] ?? "")
-    .some(({ name }) =>
-      outputs.some(
-        ({ absence, items }) => absence === "found" && items.some(({ source }) => source === name),
-      ),
-    );
+    .some(({ name }) => outputs.some(({ items }) => items.some(({ source }) => source === name)));
 
 /**
  * Checks that a target is created with all keys of a spec, except keys whose source may be removed
@@ -175,7 +171,7 @@ export function checkComplete(write: TargetWrite): void {
       (key) =>
         !isOthers(key) &&
         !outputs.some((output) => output.key === key) &&
-        !(was[key] === is[key] && isFound(write, outputs, key)),
+        !(was[key] === is[key] && isRenamed(write, outputs, key)),
     );
     if (other !== undefined) return `has the key ${other}, which the spec lacks`;
     if (before || spec.target?.whenMissing === "Delete") return undefined;
