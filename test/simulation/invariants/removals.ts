@@ -158,8 +158,10 @@ function checkFoundNames(
   known: readonly Known[],
   had: readonly Origin[],
 ): void {
-  const { world, name, after, owner, is } = write;
+  const { world, history, name, namespace, after, owner, is, writtenAt } = write;
   const [kind = ""] = owner.split("/");
+  // The specs since the last write: what an entry of data had is not found by a rule.
+  const all = [...specs, ...history.since(namespace, owner, writtenAt)];
   for (const { key, origin } of lostSources(write)) {
     const others = world.vaults.originsIn(is[key] ?? "");
     // An edit may give the key to a source that it names, and the vault the name to another owner.
@@ -170,7 +172,7 @@ function checkFoundNames(
       (isDerived(spec) ? [] : outputsOf(spec)).find(
         (one) => (one.absence === "found" || one.key === key) && hasSource(one, [origin.name]),
       )?.items[0];
-    if (known.length === 0 || specs.some((spec) => itemOf(spec)?.absence !== "found")) continue;
+    if (known.length === 0 || all.some((spec) => itemOf(spec)?.absence !== "found")) continue;
     const isLost = known.every(({ spec, connection }) => {
       const item = itemOf(spec)!;
       return (
