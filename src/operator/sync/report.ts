@@ -29,6 +29,8 @@ export interface Report {
    * applies.
    */
   readonly digest: string | undefined;
+  /** Digest of the bytes of the former target in the status, if it lost keys. */
+  readonly formerDigest?: string | undefined;
   /** Version by key of the target, as far as known. */
   readonly versions: ReadonlyMap<string, number>;
   /** The items under whose keys the target has bytes of another vault. */

@@ -194,7 +194,10 @@ function targetStatus(
   return {
     kind: target.kind,
     name: target.name,
-    ...defined({ resourceVersion: known, digest: isShown ? digest : target.digest }),
+    ...defined({
+      resourceVersion: known,
+      digest: isShown ? digest : (input.formerDigest ?? target.digest),
+    }),
   };
 }
 

@@ -44,3 +44,18 @@ test("a workload is restarted for a removal whose status cannot be written immed
   expect(scene.outcome()).toBe("more=1 username=ann, TargetImmutable");
   expect(scene.workloads.count("Deployment", "web")).toBe(1);
 });
+
+test("a workload is restarted when a key leaves a former target that stays", async () => {
+  await using scene = await synced(VALUES, { data: keys, rolloutRestart });
+  scene.workloads.create("Deployment", "web");
+  scene.vault().lists({ name: "username" }, { name: "password" });
+  scene.follow({}, { data: keys, target: { name: "new" }, rolloutRestart });
+  await scene.settle();
+  await remove(scene, { username: "ann", password: "secret" }, "password");
+  await scene.settle(60_000);
+  expect(scene.outcome()).toBe("more=1 username=ann, SourceMissing");
+  expect(scene.workloads.count("Deployment", "web")).toBe(1);
+  await scene.replace();
+  await scene.settle(3_600_000);
+  expect(scene.workloads.count("Deployment", "web")).toBe(1);
+});

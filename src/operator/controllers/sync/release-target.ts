@@ -3,13 +3,19 @@ import { syncedKinds } from "../../api/kinds.ts";
 import { TARGET_ANNOTATIONS } from "../../api/target-annotations.ts";
 import type { KubeApi, MergePatch } from "../../kube/client/kube-api.ts";
 import { ifFound, isKubeError, type KubeError } from "../../kube/kube-error.ts";
-import { groupOf, type ObjectMeta, type OwnerReference } from "../../kube/resource.ts";
-import { keysDigest } from "../../sync/content.ts";
+import {
+  groupOf,
+  type KubeObject,
+  type ObjectMeta,
+  type OwnerReference,
+} from "../../kube/resource.ts";
+import { bytesDigest, keysDigest, readContent } from "../../sync/content.ts";
 import { isComplete, outweighsOthers } from "../../sync/decide.ts";
 import { areOverdue, goneClaims, isOwn } from "../../sync/gone-claims.ts";
 import { isOfOtherSpec } from "../../sync/item-form.ts";
 import type { Report } from "../../sync/report.ts";
 import { isDerived, isMerged, type SyncResource } from "../../sync/sync-resource.ts";
+import { showsTarget } from "../../sync/sync-status.ts";
 import {
   type Claims,
   type TargetMetadata,
@@ -31,6 +37,8 @@ interface Targets {
   readonly api: KubeApi;
   readonly targets: TargetRecords;
 }
+
+type KeyedTargets = Targets & Pick<Assembling, "contentKey">;
 
 /** Returns the metadata that removes the owner reference which garbage collection follows. */
 function withoutOwner(
@@ -117,15 +125,21 @@ export async function dropOwner(
  * Removes the objects that belong to a resource and are not its target: former targets, whatever
  * the status says. Under `Orphan` they are released and stay. So does an object that the resource
  * does not control: it was written under that policy. One with bytes that are in no other target
- * only loses the keys of sources that are gone.
+ * only loses the keys of sources that are gone. Returns the report with what changed.
  * @throws KubeError
  */
-export async function removeFormerTargets(options: Targets, planned: Planned): Promise<void> {
+export async function removeFormerTargets(
+  options: KeyedTargets,
+  planned: Planned,
+  report: Report,
+): Promise<Report> {
   const { resource, signal } = planned;
+  let now = report;
   for (const one of options.targets.formers(resource)) {
-    if (hasMore(planned, one)) await removeGoneFrom(options, planned, one);
+    if (hasMore(planned, one)) now = await removeGoneFrom(options, planned, now, one);
     else await removeFormer(options, resource, one, signal);
   }
+  return now;
 }
 
 /**
@@ -166,12 +180,18 @@ const lacksKeys = ({ causes }: KubeError): boolean =>
 
 /**
  * Removes the keys of sources that are gone from former targets that stay, because the new target
- * does not have its content.
+ * does not have its content. Returns the report with what changed.
  * @throws KubeError
  */
-export async function removeGoneFromFormers(options: Targets, planned: Planned): Promise<void> {
+export async function removeGoneFromFormers(
+  options: KeyedTargets,
+  planned: Planned,
+  report: Report,
+): Promise<Report> {
+  let now = report;
   for (const one of options.targets.formers(planned.resource))
-    await removeGoneFrom(options, planned, one);
+    now = await removeGoneFrom(options, planned, now, one);
+  return now;
 }
 
 /**
@@ -179,27 +199,46 @@ export async function removeGoneFromFormers(options: Targets, planned: Planned):
  * as a whole, and so it is if its type requires a key that is gone: no watch shows the type.
  */
 async function removeGoneFrom(
-  options: Targets,
+  options: KeyedTargets,
   { resource, source, resolutions, before, access, signal }: Planned,
+  report: Report,
   { former, metadata }: FormerTarget,
-): Promise<void> {
+): Promise<Report> {
   const state = targetState(former, metadata);
-  if (state.state !== "owned") return;
+  if (state.state !== "owned") return report;
   const { synced } = state;
   // What the resolutions say of bytes concerns the new target.
   const gone = goneClaims(resolutions, synced, ({ item }, claim) =>
     isOfName({ before, access }, item, claim),
   );
-  if (gone.size === 0 || !outweighsOthers(resource, resolutions, [...gone.values()])) return;
-  if (areMixed(former, synced, gone))
-    return removeFormer(options, resource, { former, metadata }, signal);
+  if (gone.size === 0 || !outweighsOthers(resource, resolutions, [...gone.values()])) return report;
+  if (areMixed(former, synced, gone)) {
+    await removeFormer(options, resource, { former, metadata }, signal);
+    return report;
+  }
   try {
-    await removeKeys(options, { resource: former, source, signal }, state, gone);
+    const object = await removeKeys(options, { resource: former, source, signal }, state, gone);
+    if (!showsTarget(before, former)) return report;
+    return { ...report, changed: true, formerDigest: digestOf(options, former, object) };
   } catch (error) {
     if (!isKubeError(error, "Invalid")) throw error;
     // An immutable target stays as a whole, unless what would be left is not valid.
     if (lacksKeys(error)) await removeFormer(options, resource, { former, metadata }, signal);
+    return report;
   }
+}
+
+/** Returns the digest of the bytes of an object. */
+function digestOf(
+  { contentKey }: KeyedTargets,
+  { target }: SyncResource,
+  object: KubeObject,
+): string {
+  const content = [...readContent(target.kind, object)];
+  return keysDigest(
+    contentKey,
+    new Map(content.map(([key, bytes]) => [key, bytesDigest(contentKey, bytes)])),
+  );
 }
 
 type Gone = ReturnType<typeof goneClaims>;
@@ -213,19 +252,19 @@ const areMixed = (resource: SyncResource, synced: Claims, gone: Gone): boolean =
   gone.size === synced.size ||
   [...gone].some(([id, { item }]) => isOfOtherSpec(item, synced.get(id)));
 
-/** Removes keys from this state of a target. @throws KubeError */
+/** Removes keys from this state of a target, and returns the object. @throws KubeError */
 async function removeKeys(
   { api }: Targets,
   { resource, source, signal }: Pick<Planned, "resource" | "source" | "signal">,
   { synced, content: digest = "", uid, resourceVersion }: OwnedState,
   gone: Gone,
-): Promise<void> {
+): Promise<KubeObject> {
   const { kind, name } = resource.target;
   const ref = { namespace: resource.namespace, name, uid, resourceVersion };
   const rest = new Map([...synced].filter(([id]) => !gone.has(id)));
   const rendering = { resource, owner: source.descriptor, content: new Map(), digest };
   const patch = renderPatch({ ...rendering, synced: rest }, [], [...gone.keys()]);
-  await api.patch(targetDescriptor[kind], ref, patch, signal);
+  return api.patch(targetDescriptor[kind], ref, patch, signal);
 }
 
 /**
@@ -238,7 +277,7 @@ async function removeKeys(
  * @throws KubeError
  */
 export async function removeGoneFromTarget(
-  options: Targets & Pick<Assembling, "contentKey">,
+  options: KeyedTargets,
   planned: Planned,
   rejection: KubeError,
   { next }: Failure,

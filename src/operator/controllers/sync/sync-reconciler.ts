@@ -283,8 +283,7 @@ export class SyncReconciler {
     const { key, resource, before, memory, access, resolutions, decision } = planned;
     const { writer, propagations, observer } = this.#options;
     try {
-      const result = await writer.apply(planned);
-      const { report, next } = result;
+      const { report, next } = await writer.apply(planned);
       if (report.effect !== "none") {
         memory.unreported = withUnreported(report, memory.unreported);
         propagations.written(key);
@@ -293,15 +292,15 @@ export class SyncReconciler {
       const isReplaced =
         report.verified !== undefined || (resolutions.length > 0 && resolutions.every(isDropped));
       const removed = isReplaced
-        ? removeFormerTargets(this.#options, planned)
-        : removeGoneFromFormers(this.#options, planned);
-      const denied = await removed.catch((error: unknown) =>
+        ? removeFormerTargets(this.#options, planned, report)
+        : removeGoneFromFormers(this.#options, planned, report);
+      const done = await removed.catch((error: unknown) =>
         deniedResult(error, resource, { ...report, verified: undefined, digest: undefined }),
       );
-      if (denied !== undefined) return denied;
-      if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
+      if ("report" in done) return done;
+      if (showsOutdatedList(done, decision, before)) access.connection.pollSoon();
       const isIdle = next.outcome === "done" && next.wait === undefined;
-      return isIdle ? { report, next: this.#waitForTarget(planned, report) } : result;
+      return { report: done, next: isIdle ? this.#waitForTarget(planned, done) : next };
     } catch (error) {
       if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(planned);
       if (isKubeError(error, "NamespaceTerminating"))
