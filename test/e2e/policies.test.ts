@@ -96,15 +96,15 @@ test.each(hostileWrites.filter(({ isBeyondRbac }) => !isBeyondRbac))(
   "the token of the operator cannot $name: $policy",
   async (write) => {
     const { status, body } = await send(write);
-    const { kind, policy } = responseError({
+    const { kind, deniedBy } = responseError({
       operation: write.name,
       status,
       body: JSON.parse(body),
       now: 0,
     });
-    expect({ kind, policy, message: messageOf({ body }) }).toEqual({
+    expect({ kind, deniedBy, message: messageOf({ body }) }).toEqual({
       kind: "Forbidden",
-      policy: write.policy,
+      deniedBy: `the ValidatingAdmissionPolicy ${write.policy}`,
       message: expect.stringContaining(write.message),
     });
   },

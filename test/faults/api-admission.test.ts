@@ -4,7 +4,7 @@ import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { OPERATOR_USER } from "../lab/real/world.ts";
-import { collection, isReady } from "../lab/real/resources.ts";
+import { collection } from "../lab/real/resources.ts";
 import { certificate } from "../lab/certificates.ts";
 import { waitUntil } from "../lab/clock/wait-until.ts";
 import { Lanes, type Lane } from "./support/lanes.ts";
@@ -172,7 +172,7 @@ test.concurrent("K8: a rejected write is reported, not repeated quickly, and the
     await using _ = await webhook("ValidatingWebhookConfiguration", "/rejects", lane.name);
     const count = await writesDuring(lane, async () => {
       await lane.protect();
-      await lane.until("VaultSecret", (one) => !isReady(one));
+      await lane.secretReports("TargetForbidden", /^the admission webhook \S+ denies to /);
       await sleep(5_000);
     });
     expect(count).toBeGreaterThan(0);

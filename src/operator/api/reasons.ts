@@ -112,7 +112,7 @@ export const reasons = {
     "Create the object that creationPolicy Merge adds keys to. The operator checks every 30 s whether it exists.",
   ),
   TargetForbidden: transient(
-    "Grant the operator's ServiceAccount the permission named in the message. Where it names a policy, choose another target, or change the policy.",
+    "Grant the operator's ServiceAccount the permission named in the message. Where it names a policy or a webhook, choose another target, or change that.",
   ),
   TargetImmutable: stalled(
     "The target is immutable or has another type. Delete it; the operator recreates it, unless creationPolicy is Merge.",

@@ -72,8 +72,8 @@ export interface KubeErrorDetails {
   /** `Status.reason` of the API server, or the code of the network error. */
   readonly reason?: string | undefined;
   readonly causes?: readonly KubeErrorCause[] | undefined;
-  /** Name of the ValidatingAdmissionPolicy that denied the request. */
-  readonly policy?: string | undefined;
+  /** The policy or the webhook that denied the request, as in "the admission webhook x.example.com". */
+  readonly deniedBy?: string | undefined;
   /**
    * The server's words about a request that only reads and that it denied; at most 300 characters.
    */
@@ -94,7 +94,7 @@ export class KubeError extends ApiError {
   readonly status: number | undefined;
   readonly reason: string;
   readonly causes: readonly KubeErrorCause[];
-  readonly policy: string | undefined;
+  readonly deniedBy: string | undefined;
   readonly explanation: string | undefined;
   readonly retryAfterMs: number | undefined;
 
@@ -109,7 +109,7 @@ export class KubeError extends ApiError {
     this.status = details.status;
     this.reason = details.reason ?? "";
     this.causes = details.causes ?? [];
-    this.policy = details.policy;
+    this.deniedBy = details.deniedBy;
     this.explanation = details.explanation;
     this.retryAfterMs = details.retryAfterMs;
   }

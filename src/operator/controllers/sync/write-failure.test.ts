@@ -140,14 +140,23 @@ describe("writeFailure", () => {
     expect(rejected({ kind: "Forbidden" })?.condition.message).toBe(
       "permission denied: update secrets shop/db; add it to the RBAC rules of the operator's ServiceAccount",
     );
-    expect(rejected({ kind: "Forbidden", policy: "no-targets" })?.condition.message).toBe(
-      "the ValidatingAdmissionPolicy no-targets denies to replace secrets shop/db: choose another target, or ask an administrator to change the policy",
+    expect(
+      rejected({ kind: "Forbidden", deniedBy: "the ValidatingAdmissionPolicy no-targets" })
+        ?.condition.message,
+    ).toBe(
+      "the ValidatingAdmissionPolicy no-targets denies to replace secrets shop/db: choose another target, or ask an administrator to change it",
     );
-    expect(rejected({ kind: "Invalid", policy: "p", causes: [NO_FIELD] })?.condition).toEqual({
+    expect(
+      rejected({
+        kind: "Invalid",
+        deniedBy: "the admission webhook p.example.com",
+        causes: [NO_FIELD],
+      })?.condition,
+    ).toEqual({
       ready: false,
       reason: "TargetForbidden",
       message:
-        "the ValidatingAdmissionPolicy p denies to replace secrets shop/db: choose another target, or ask an administrator to change the policy",
+        "the admission webhook p.example.com denies to replace secrets shop/db: choose another target, or ask an administrator to change it",
     });
     expect(rejected({ kind: "Invalid", causes: [NO_FIELD] })?.condition.message).toBe(
       "the API server rejected the Secret db: Invalid",

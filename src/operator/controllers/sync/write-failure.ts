@@ -102,7 +102,7 @@ export function writeFailure(error: unknown, resource: SyncResource): Failure | 
   const target = `the ${resource.target.kind} ${resource.target.name}`;
   const later = waitFor("time", SLOW_RETRY_MS);
   // Unless it says otherwise, a policy rejects as invalid.
-  if (error.policy !== undefined)
+  if (error.deniedBy !== undefined)
     return lasting("TargetForbidden", whyForbidden(error, resource), later);
   switch (error.kind) {
     case "Conflict":
@@ -155,10 +155,9 @@ function ownerUnknown({ kind }: SyncResource): Failure {
   return lasting("TargetForbidden", message, waitFor("time", NEW_KIND_RETRY_MS));
 }
 
-function whyForbidden({ policy, reason, operation }: KubeError, { kind }: SyncResource): string {
-  if (policy !== undefined) {
-    return `the ValidatingAdmissionPolicy ${policy} denies to ${operation}: choose another target, or ask an administrator to change the policy`;
-  }
+function whyForbidden({ deniedBy, reason, operation }: KubeError, { kind }: SyncResource): string {
+  if (deniedBy !== undefined)
+    return `${deniedBy} denies to ${operation}: choose another target, or ask an administrator to change it`;
   const request = operation.replace(/^replace /, "update ").replace(/^apply /, "patch ");
   const permission = reason === OWNER_DENIED ? `update ${kind.toLowerCase()}s/finalizers` : request;
   return permissionDenied(permission);

@@ -127,17 +127,18 @@ test("the server's words about a denied read are short", () => {
 test.each([
   [
     `secrets "s" is forbidden: ValidatingAdmissionPolicy 'p.example.com' with binding 'b' denied request: ${CANARY}`,
-    "p.example.com",
+    "the ValidatingAdmissionPolicy p.example.com",
   ],
   [
     `secrets "s" is forbidden: ValidatingAdmissionPolicy 'A ${CANARY}' with binding 'b' denied request`,
     undefined,
   ],
   [
-    `admission webhook "p" denied the request: ValidatingAdmissionPolicy '${CANARY}' with binding 'b'`,
-    undefined,
+    `admission webhook "p.example.com" denied the request: ValidatingAdmissionPolicy '${CANARY}' with binding 'b'`,
+    "the admission webhook p.example.com",
   ],
-])("of a denied write only the name of the policy is passed on: %s", (message, policy) => {
+  [`admission webhook "p ${CANARY}" denied the request: no`, undefined],
+])("of a denied write only the name of what denied it is passed on: %s", (message, denier) => {
   const error = responseError({
     operation,
     status: 403,
@@ -145,7 +146,7 @@ test.each([
     now: 0,
   });
   expect(error.kind).toBe("Forbidden");
-  expect(error.policy).toEqual(policy);
+  expect(error.deniedBy).toEqual(denier);
   expect(error.explanation).toBeUndefined();
 });
 

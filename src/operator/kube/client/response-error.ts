@@ -66,7 +66,7 @@ export function responseError(response: FailedResponse): KubeError {
     status: response.status,
     reason: whyOwnerIsDenied(status) ?? word(status?.reason ?? ""),
     causes: status?.details.causes.map(cleanCause) ?? [],
-    policy: policyOf(response.status, status),
+    deniedBy: deniedBy(response.status, status),
     explanation: explanationOf(response, status),
     retryAfterMs: retryAfterMs(response.retryAfter ?? seconds?.toString(), response.now),
   });
@@ -96,15 +96,18 @@ function whyOwnerIsDenied(status: Status | undefined): string | undefined {
     : OWNER_DENIED;
 }
 
+const DENIAL =
+  /^(?:[a-z.]+ "[^"]*" is forbidden: ValidatingAdmissionPolicy '(?<policy>[a-z0-9.-]{1,253})' with binding '|admission webhook "(?<webhook>[a-z0-9.-]{1,253})" denied the request)/u;
+
 /**
- * Returns the name of the policy that denied a request. The name of the object precedes it in
- * quotes, and no name contains a quote.
+ * Returns what denied a request. The name of the object precedes the name of a policy in quotes, and
+ * no name contains a quote.
  */
-function policyOf(code: number, status: Status | undefined): string | undefined {
-  if (code !== 403 && code !== 422) return undefined;
-  return /^[a-z.]+ "[^"]*" is forbidden: ValidatingAdmissionPolicy '([a-z0-9.-]{1,253})' with binding '/.exec(
-    status?.message ?? "",
-  )?.[1];
+function deniedBy(code: number, status: Status | undefined): string | undefined {
+  if (code !== 400 && code !== 403 && code !== 422) return undefined;
+  const { policy, webhook } = DENIAL.exec(status?.message ?? "")?.groups ?? {};
+  if (policy !== undefined) return `the ValidatingAdmissionPolicy ${policy}`;
+  return webhook === undefined ? undefined : `the admission webhook ${webhook}`;
 }
 
 /** Returns the code of the Status in an ERROR event; 500 without one. */
