@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { TeamRecord } from "../../../protocol/responses.ts";
 import { requireUnlimited } from "../access/permission.ts";
 import { type Caller, writeAs } from "../accounts/authenticate.ts";
-import { eachPage } from "../store/all-pages.ts";
 import { partyOf } from "../store/credential.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
@@ -192,22 +191,27 @@ export async function deleteTeam(
   });
 }
 
-/** Members read in one transaction. */
+/** Members read in one transaction, unless one team has more. */
 const PAGE_SIZE = 1000;
 
-/**
- * Returns the members after one. @throws ServiceError `unavailable` when that one is no longer
- * listed: what follows may be the members of another team
- */
+interface TeamsPage {
+  readonly members: readonly Membership[];
+  readonly isLast: boolean;
+}
+
+/** Reads whole teams, however many members they have: no page ends within one. */
 async function pageAfter(
   { teams }: Transaction,
-  caller: Caller,
-  after: Membership | undefined,
-): Promise<Membership[]> {
-  if (!after) return teams.list(caller.email, undefined, PAGE_SIZE);
-  const [again, ...page] = await teams.list(caller.email, after, PAGE_SIZE + 1);
-  if (again?.id !== after.id || again.member !== after.member) throw errors.listChanged();
-  return page;
+  { email }: Caller,
+  after: string | undefined,
+): Promise<TeamsPage> {
+  for (let size = PAGE_SIZE; ; size *= 2) {
+    const members = await teams.list(email, after, size + 1);
+    if (members.length <= size) return { members, isLast: true };
+    const last = members.at(-1)?.groupId;
+    const whole = members.filter(({ groupId }) => groupId !== last);
+    if (whole.length > 0) return { members: whole, isLast: false };
+  }
 }
 
 function itemOf({ groupId, creator, member }: Membership): NestedItem {
@@ -215,13 +219,20 @@ function itemOf({ groupId, creator, member }: Membership): NestedItem {
   return { key: groupId, item: member, fields };
 }
 
+/** Yields the members of the teams the caller is a member of; each team in one page. */
 export async function* memberPages(
   { store }: Pick<VaultContext, "store">,
   caller: Caller,
 ): AsyncGenerator<NestedItem[], void> {
-  const read = (after: Membership | undefined): Promise<Membership[]> =>
-    store.read((transaction) => pageAfter(transaction, caller, after), partyOf(caller));
-  for await (const page of eachPage(PAGE_SIZE, read)) yield page.map(itemOf);
+  let page: TeamsPage = { members: [], isLast: false };
+  while (!page.isLast) {
+    const after = page.members.at(-1)?.groupId;
+    page = await store.read(
+      (transaction) => pageAfter(transaction, caller, after),
+      partyOf(caller),
+    );
+    yield page.members.map(itemOf);
+  }
 }
 
 /** Yields the teams the caller is a member of as JSON, by name in code point order. */

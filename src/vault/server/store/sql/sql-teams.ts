@@ -32,10 +32,10 @@ const indexed = (look: string): string =>
     : `sha256 ${createHash("sha256").update(look).digest("hex")}`;
 
 const LIST = `
-  SELECT t.group_id, t.id, t.creator, m.email
+  SELECT t.group_id, t.creator, m.email
   FROM team_members AS own JOIN teams AS t ON t.group_id = own.group_id JOIN team_members AS m ON m.group_id = t.group_id
-  WHERE own.email = ?1 AND t.group_id >= ?2 AND (t.group_id > ?2 OR m.email >= ?3)
-    AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = t.creator) ORDER BY t.group_id, m.email LIMIT ?4`;
+  WHERE own.email = ?1 AND t.group_id > ?2
+    AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = t.creator) ORDER BY t.group_id, m.email LIMIT ?3`;
 
 async function addLooks(db: SqlConnection, atMost: number): Promise<number> {
   const rows = await db.all("SELECT group_id FROM teams WHERE lower_look = '' LIMIT ?", atMost);
@@ -108,11 +108,10 @@ export function sqlTeams(db: SqlConnection, seals: RowSeals): TeamTable {
       for (const email of emails)
         await db.run("DELETE FROM team_members WHERE group_id = ? AND email = ?", groupId, email);
     },
-    async list(email, from, atMost) {
-      const rows = await db.all(LIST, email, from?.groupId ?? "", from?.member ?? "", atMost);
+    async list(email, after, atMost) {
+      const rows = await db.all(LIST, email, after ?? "", atMost);
       return rows.map((row) => ({
         groupId: row.text("group_id"),
-        id: row.text("id"),
         creator: row.text("creator"),
         member: row.text("email"),
       }));

@@ -81,8 +81,6 @@ export interface GrantTable {
 /** A member of a team. */
 export interface Membership {
   readonly groupId: string;
-  /** Id of the team: another team may get its name. */
-  readonly id: string;
   readonly creator: string;
   readonly member: string;
 }
@@ -106,9 +104,9 @@ export interface TeamTable {
   removeMembers(groupId: string, emails: readonly string[]): Promise<void>;
   /**
    * Returns at most `atMost` members of the teams that a user is a member of, by team, then email,
-   * in code point order, from one on.
+   * in code point order, starting after a team.
    */
-  list(email: string, from: Membership | undefined, atMost: number): Promise<Membership[]>;
+  list(email: string, after: string | undefined, atMost: number): Promise<Membership[]>;
   /** Removes a team with its grants. */
   remove(groupId: string): Promise<void>;
   /** Makes a user the creator of a team, and a member. */
