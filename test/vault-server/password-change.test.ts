@@ -132,6 +132,17 @@ describe("a link in an email", () => {
     expect(reports.map(({ to }) => to)).toEqual([ANN]);
   });
 
+  test("ends the session that the browser had for another account", async () => {
+    const former = await WebSession.logIn(vault, "bob@example.com");
+    const elsewhere = await WebSession.logIn(vault, "bob@example.com");
+    const body = { token: await linkOf(ANN), password: NEW };
+    const { app_set_password: path } = sessionOperationPath;
+    const response = await vault.post(path, body, { cookie: former.cookie });
+    expect(await new WebSession(vault.url, response).isLive()).toBe(true);
+    expect(await former.isLive()).toBe(false);
+    expect(await elsewhere.isLive()).toBe(true);
+  });
+
   test("is not used up by a common password", async () => {
     const token = await linkOf(ANN);
     const rejected = await setPassword(token, "Password1234!");

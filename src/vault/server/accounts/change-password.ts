@@ -4,7 +4,7 @@ import type { LoginClient } from "./known-client.ts";
 import { logIn, requireSamePassword, recordSuccess } from "./login.ts";
 import { requireGoodPassword } from "./password-rules.ts";
 import { emailsTo } from "./request-password.ts";
-import { openSession, type LiveSession } from "./sessions.ts";
+import { type Browser, openSession, type LiveSession } from "./sessions.ts";
 import { randomUUID } from "node:crypto";
 import type { Credentials } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
@@ -18,8 +18,7 @@ export interface PasswordChange {
   readonly password: string;
   readonly newPassword: string;
   readonly client: LoginClient;
-  /** Name of the browser. */
-  readonly name: string;
+  readonly browser: Browser;
 }
 
 /**
@@ -31,7 +30,7 @@ export interface PasswordChange {
  */
 export async function changePassword(
   context: VaultContext,
-  { email, password, newPassword, client, name }: PasswordChange,
+  { email, password, newPassword, client, browser }: PasswordChange,
   begin: () => Promise<void>,
 ): Promise<LiveSession> {
   const { store, clock, hashing, passwords, mailer } = context;
@@ -44,7 +43,7 @@ export async function changePassword(
     async (transaction) => {
       await requireSamePassword(transaction, user);
       await replacePassword(transaction, { email, passwordHash }, clock.now());
-      return openSession(transaction, { email, name }, clock.now());
+      return openSession(transaction, email, browser, clock.now());
     },
     { account: email },
   );
@@ -102,19 +101,18 @@ interface NewPassword {
   readonly password: string;
   /** IP address of the request. */
   readonly client: string;
-  /** Name of the browser. */
-  readonly name: string;
+  readonly browser: Browser;
 }
 
 /**
  * Creates the account of a proven email, or replaces its password and ends all its sessions and
- * tokens. Uses up all proofs of the email: of several concurrent requests, one succeeds.
+ * tokens; starts a session. Uses up all proofs of the email: of several concurrent requests, one succeeds.
  * @throws ServiceError `invalid_confirmation`; `invalid_request` for a common password;
  * `rate_limited` when the hashing queue is full
  */
 export async function setPassword(
   context: VaultContext,
-  { token, password, client, name }: NewPassword,
+  { token, password, client, browser }: NewPassword,
 ): Promise<LiveSession> {
   const { store, clock, hashing, passwords, mailer } = context;
   const digest = tokenDigest(token);
@@ -132,7 +130,7 @@ export async function setPassword(
       await storePassword(context, transaction, { email, passwordHash });
       await recordSuccess(transaction, email, network, now);
       await transaction.loginFailures.clear(emailsTo(email));
-      return openSession(transaction, { email, name }, now);
+      return openSession(transaction, email, browser, now);
     },
     { account: proven },
   );

@@ -35,21 +35,28 @@ export interface LiveSession {
 /** Parts of a request that authenticate a session. */
 export type SessionRequest = Pick<FastifyRequest, "headers" | "cookies" | "ip">;
 
-/** A user who has just authenticated, with the name of the browser. */
-interface Authenticated {
-  readonly email: string;
+/** The browser of a user who has just authenticated. */
+export interface Browser {
   readonly name: string;
+  /** Token of the session that it had, of whichever account. */
+  readonly formerToken: string | undefined;
 }
 
-/** Starts a session. Beyond their number, the least recently used session of the account ends. */
+/**
+ * Starts a session, and ends the one that the browser had: no session survives a login. Beyond
+ * their number, the least recently used session of the account ends.
+ */
 export async function openSession(
   { sessions }: Transaction,
-  user: Authenticated,
+  email: string,
+  { name, formerToken }: Browser,
   now: number,
 ): Promise<LiveSession> {
+  if (formerToken !== undefined) await sessions.remove(tokenDigest(formerToken));
   const token = newToken();
   const session = {
-    ...user,
+    email,
+    name,
     digest: tokenDigest(token),
     createdAt: now,
     expiresAt: now + IDLE_MS,

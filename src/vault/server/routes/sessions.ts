@@ -10,7 +10,6 @@ import {
   setSessionCookie,
 } from "../accounts/cookies.ts";
 import type { LoginClient } from "../accounts/known-client.ts";
-import { tokenDigest } from "../accounts/opaque-token.ts";
 import { issueTokens, requireTokenRules, tokenLimits } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { clientName } from "../http/client-name.ts";
@@ -20,6 +19,7 @@ import { requireOwnOrigin } from "../accounts/csrf.ts";
 import { changePassword, provenEmail, setPassword } from "../accounts/change-password.ts";
 import { requestPassword } from "../accounts/request-password.ts";
 import {
+  type Browser,
   currentSession,
   describeSession,
   endingSession,
@@ -38,9 +38,10 @@ const API_TOKEN_HOURS = 24;
 /** Number of users that the page for a new password names at most. */
 const MAX_INVITERS = 5;
 
-/** Returns the name of the browser. */
-function browserOf({ headers }: FastifyRequest): string {
-  return clientName(headers["user-agent"]);
+const browserName = ({ headers }: FastifyRequest): string => clientName(headers["user-agent"]);
+
+function browserOf({ appUrl }: VaultContext, request: FastifyRequest): Browser {
+  return { name: browserName(request), formerToken: sentSessionToken(request, appUrl()) };
 }
 
 /** Returns the client of a login to the web application. */
@@ -48,10 +49,7 @@ function clientOf({ appUrl }: VaultContext, request: FastifyRequest): LoginClien
   return { address: request.ip, device: sentDeviceCookie(request, appUrl()) };
 }
 
-/**
- * Starts a session after a password check and ends the session that the browser had: no session
- * survives a login.
- */
+/** Starts a session after a password check. */
 async function startSession(
   context: VaultContext,
   request: FastifyRequest,
@@ -61,16 +59,11 @@ async function startSession(
   const user = await logIn(context, email, password, clientOf(context, request));
   identify(request, user.email);
   await request.trail?.begin();
-  const former = sentSessionToken(request, context.appUrl());
   return context.store.write(
     async (transaction) => {
       await requireSamePassword(transaction, user);
-      if (former !== undefined) await transaction.sessions.remove(tokenDigest(former));
-      return openSession(
-        transaction,
-        { email: user.email, name: browserOf(request) },
-        context.clock.now(),
-      );
+      const browser = browserOf(context, request);
+      return openSession(transaction, user.email, browser, context.clock.now());
     },
     { account: user.email },
   );
@@ -149,11 +142,11 @@ function passwordRoutes(app: FastifyInstance, context: VaultContext): void {
       const email = await provenEmail(context, body.token);
       identify(request, email);
       await request.trail?.begin();
-      const name = browserOf(request);
+      const browser = browserOf(context, request);
       return respondWithSession(
         context,
         reply,
-        await setPassword(context, { ...body, client: request.ip, name }),
+        await setPassword(context, { ...body, client: request.ip, browser }),
       );
     },
   );
@@ -171,7 +164,7 @@ function passwordRoutes(app: FastifyInstance, context: VaultContext): void {
         password,
         newPassword,
         client: clientOf(context, request),
-        name: browserOf(request),
+        browser: browserOf(context, request),
       };
       return respondWithSession(
         context,
@@ -188,7 +181,7 @@ function apiTokenRoute(app: FastifyInstance, context: VaultContext): void {
     const { email } = await requireSession(context, request);
     identify(request, email);
     const {
-      name = browserOf(request),
+      name = browserName(request),
       scope = formatScope(unlimitedScope),
       expiration_hours: hours = API_TOKEN_HOURS,
     } = body;
