@@ -249,6 +249,26 @@ describe("the consumers of an entry", () => {
     expect(names).toEqual(Array.from({ length: 50 }, (_, at) => `c/n/Kind/r${59 - at}`));
   });
 
+  test("of one account are not replaced by the ones that another account makes up", async () => {
+    // Given two consumers of the creator.
+    await share("R");
+    const link = { key_name: "db", owner: ANN };
+    for (const real of ["c/n/Kind/one", "c/n/Kind/two"]) await readFor(real, "expose_link", link);
+    // When a recipient reads the secret under more names than an entry has.
+    for (let number = 0; number < 60; number += 1) {
+      clock.stepWall(1_000);
+      await readFor(`c/n/Kind/r${number}`, "expose_link", link, bob);
+    }
+    // Then the recipient's oldest names are gone.
+    const left = await swept(50);
+    expect(left.filter(({ account }) => account === ANN)).toHaveLength(2);
+    expect(left.map(({ consumer }) => consumer).slice(47)).toEqual([
+      "c/n/Kind/r12",
+      "c/n/Kind/one",
+      "c/n/Kind/two",
+    ]);
+  });
+
   test("are forgotten 90 days after their last read", async () => {
     await readFor(SHOP);
     await swept(1);

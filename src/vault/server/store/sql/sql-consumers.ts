@@ -15,9 +15,13 @@ function statementsOf(kind: EntryKind) {
       SET version = excluded.version, read_at = excluded.read_at, account = excluded.account
       WHERE excluded.read_at > ${table}.read_at AND (excluded.version <> ${table}.version
         OR excluded.read_at - ${table}.read_at >= ${WRITE_INTERVAL_MS})`,
+    // The n-th of one account before the next one of another account.
     trim: `
       DELETE FROM ${table} WHERE ${id} = ?1 AND consumer NOT IN (
-        SELECT consumer FROM ${table} WHERE ${id} = ?1 ORDER BY read_at DESC, consumer LIMIT ?2)`,
+        SELECT consumer FROM (
+          SELECT consumer, read_at, ROW_NUMBER() OVER (PARTITION BY account ORDER BY read_at DESC, consumer) AS place
+          FROM ${table} WHERE ${id} = ?1) AS placed
+        ORDER BY place, read_at DESC, consumer LIMIT ?2)`,
     list: `SELECT consumer, version, read_at, account FROM ${table} WHERE ${id} = ? ORDER BY read_at DESC, consumer`,
     removeBefore: `
       DELETE FROM ${table} WHERE (${id}, consumer) IN (

@@ -10,8 +10,9 @@ export const WRITE_INTERVAL_MS = 60_000;
 export interface ConsumerTable {
   /**
    * Records a read, unless a later one of the consumer is recorded, or the same version within the
-   * minute before. Keeps the `keep` newest consumers of the entry. Does nothing without the entry
-   * or the account.
+   * minute before. Keeps `keep` consumers of the entry, the newest ones of each account alike: one
+   * account does not replace the consumers of another. Does nothing without the entry or the
+   * account.
    */
   record(kind: EntryKind, entryId: string, read: Consumer, keep: number): Promise<void>;
   /** Returns the consumers of an entry, the newest read first. */
