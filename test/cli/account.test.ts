@@ -187,7 +187,7 @@ describe("with a login", () => {
       code: 0,
       stderr: expect.stringMatching(/^shared shared with bob@example\.com/u),
     });
-    expect((await as(bob, "secret", "get", "shared")).stdout).toBe(first);
+    expect((await as(bob, "secret", "get", "shared", "--owner", ann)).stdout).toBe(first);
     const second = await setSecret(bob, "shared", "--owner", ann);
     expect((await as(ann, "secret", "get", "shared")).stdout).toBe(second);
     expect((await as(bob, "secret", "versions", "shared", "--owner", ann)).stdout).toMatch(

@@ -1,5 +1,5 @@
 import { openAsBlob } from "node:fs";
-import { realpath, stat, writeFile } from "node:fs/promises";
+import { open, realpath, rm, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Command } from "commander";
 import type { AccountFlags } from "../../../command-line/options.ts";
@@ -42,13 +42,19 @@ export async function get(filename: string, flags: GetFileFlags): Promise<void> 
 }
 
 /**
- * Writes a file that only its user can read. One that it replaces keeps its content until all is
- * written; `replace` also permits a device or a pipe.
+ * Writes a file that only its user can read, or none when that fails. One that it replaces keeps its
+ * content until all is written; `replace` also permits a device or a pipe.
  */
 async function writePrivately(path: string, bytes: Uint8Array, replace: boolean): Promise<void> {
   const found = replace ? await stat(path).catch(() => undefined) : undefined;
-  if (found?.isFile()) await replaceFile(await realpath(path), bytes);
-  else await writeFile(path, bytes, { flag: replace ? "w" : "wx", mode: 0o600 });
+  if (found?.isFile()) return replaceFile(await realpath(path), bytes);
+  await using file = await open(path, replace ? "w" : "wx", 0o600);
+  try {
+    await file.writeFile(bytes);
+  } catch (error) {
+    if (!found) await rm(path, { force: true });
+    throw error;
+  }
 }
 
 export type PutFlags = AccountFlags & { readonly name?: string };
