@@ -31,6 +31,20 @@ beforeEach(async () => {
   await bob.call("share", { key_name: "db", ...share });
 });
 
+test("secret get prints no value of another user's secret unless its owner is named", async () => {
+  expect(await run("secret", "get", "db")).toEqual({
+    code: 1,
+    stdout: "",
+    stderr:
+      "vaultsync: db is a secret of bob@example.com: add --owner bob@example.com to read it\n",
+  });
+  expect(await run("secret", "get", "db", "--owner", "Bob@example.com")).toEqual({
+    code: 0,
+    stdout: "value of bob",
+    stderr: "",
+  });
+});
+
 test("secret set stores nothing in another user's secret unless its owner is named", async () => {
   expect(await set()).toMatchObject({
     code: 1,

@@ -107,10 +107,7 @@ const PERMANENTLY = [
   "bypass the trash of the vault, for a value that has leaked",
 ] as const;
 
-const OWNER = [
-  "--owner <email>",
-  "creator, to tell several received secrets of one name apart",
-] as const;
+const OWNER = ["--owner <email>", "creator of a received secret"] as const;
 
 function addReading(secret: Command): void {
   addListOptions(secret.command("list"))

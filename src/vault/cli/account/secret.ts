@@ -41,15 +41,30 @@ export type GetSecretFlags = OwnerFlags & { readonly version?: number };
 
 export async function get(name: string, flags: GetSecretFlags): Promise<void> {
   const client = await VaultClient.open(flags.account);
-  const { key_name, owner, shared, key_version } = await existingSecret(client, {
-    name,
-    owner: flags.owner,
-  });
+  const found = await existingSecret(client, { name, owner: flags.owner });
+  const { key_name, owner, shared, key_version } = found;
+  requireNamed(client, found, flags, "to read it");
   const body = { key_name, key_version: flags.version ?? key_version };
   const exposed = shared
     ? client.call(versionExposeLink, { ...body, owner })
     : client.call(versionExpose, body);
   await printValue(Buffer.from((await exposed).key_value));
+}
+
+/**
+ * Requires the owner of a received secret: any user can share one under a name that the caller
+ * means as an own one.
+ * @param purpose of the option
+ * @throws Error
+ */
+function requireNamed(
+  client: VaultClient,
+  { key_name, owner }: Pick<SecretRecord, "key_name" | "owner">,
+  { owner: named }: OwnerFlags,
+  purpose: string,
+): void {
+  if (named === undefined && !isOf(client, owner))
+    throw new Error(`${key_name} is a secret of ${owner}: add --owner ${owner} ${purpose}`);
 }
 
 export type VersionsFlags = OwnerFlags & ListFlags;
@@ -105,20 +120,14 @@ interface Target {
   readonly isShared: boolean;
 }
 
-/** @throws Error for a received secret whose owner is not named: the user may mean a new one */
-async function targetOf(
-  client: VaultClient,
-  name: string,
-  { owner: named }: OwnerFlags,
-): Promise<Target> {
-  const known = await findSecret(client, { name, owner: named });
+/** @throws Error of `requireNamed` */
+async function targetOf(client: VaultClient, name: string, flags: OwnerFlags): Promise<Target> {
+  const known = await findSecret(client, { name, owner: flags.owner });
+  const purpose = `to store the value there, or --owner ${client.email} for a secret of yours`;
+  if (known) requireNamed(client, known, flags, purpose);
   // A user who may only write does not see the secret in the list.
-  const owner = known?.owner ?? named;
+  const owner = known?.owner ?? flags.owner;
   const isOwn = owner === undefined || isOf(client, owner);
-  if (!isOwn && named === undefined)
-    throw new Error(
-      `${name} is a secret of ${owner}: add --owner ${owner} to store the value there, or --owner ${client.email} for a secret of yours`,
-    );
   return {
     version: (known?.key_version ?? 0) + 1,
     owner,
