@@ -112,6 +112,24 @@ test("expected_version of version_delete keeps the versions of a recreated secre
   expect(await versionsOf(ann, name)).toMatchObject([{ key_version: 2 }]);
 });
 
+test("expected_versions of delete keep all secrets when one of them was recreated", async () => {
+  // Given two secrets of two versions, of which one is recreated with one version.
+  const [kept, recreated] = [await secretWithTwoVersions(), await secretWithTwoVersions()];
+  await ann.call("delete", { key_name: recreated });
+  await ann.call("protect", { key_name: recreated, key_value: "new" });
+  const remove = (...expected_versions: number[]) =>
+    ann.call("delete", { key_name: [kept, recreated], permanently: true, expected_versions });
+  // When the caller deletes both in the versions that it knows.
+  const response = await remove(2, 2);
+  // Then both are kept, until the caller knows the versions.
+  expect(response.outcome()).toBe("409 version_changed");
+  expect(response.json().error.details).toMatchObject([{ path: "key_name.1" }]);
+  expect(await versionsOf(ann, kept)).toHaveLength(2);
+  for (const versions of [[2], [2, 1, 1]])
+    expect((await remove(...versions)).outcome()).toBe("400 invalid_request");
+  expect((await remove(2, 1)).outcome()).toBe("200");
+});
+
 describe("update_key_metadata", () => {
   test("changes nothing when expected_version is no longer the latest", async () => {
     const name = await secretWithTwoVersions();

@@ -118,6 +118,37 @@ describe("a secret that a colleague changes", () => {
     await page.getByText("Deleted version 1.").waitFor();
   });
 
+  test("is not deleted in a version that the user has not seen", async () => {
+    for (const key_value of ["one", "two"]) await protect({ key_value });
+    const page = await openSecret();
+    await page.getByRole("link", { name: "shop-db" }).click();
+    await page.getByRole("button", { name: "Delete secret" }).click();
+    await users.ann.call("delete", { key_name: "shop-db" });
+    await protect({ key_value: "new one" });
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Delete secret" }).click();
+    await dialog.getByRole("alert").getByText("Nothing was changed.").waitFor();
+    expect(await versions()).toHaveLength(1);
+    await page.getByRole("heading", { name: "Version 2" }).waitFor({ state: "detached" });
+    await dialog.getByRole("button", { name: "Delete secret" }).click();
+    await page.getByText("Deleted shop-db.").waitFor();
+  });
+
+  test("is kept with the reason when it is deleted with secrets that have not changed", async () => {
+    await users.ann.call("protect", { key_name: "shop-cache", key_value: "v" });
+    for (const key_value of ["one", "two"]) await protect({ key_value });
+    const page = await openSecret();
+    await page.getByLabel("Select all on this page").check();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await users.ann.call("delete", { key_name: "shop-db" });
+    await protect({ key_value: "new one" });
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByText("1 of 2 deleted, 1 kept.").waitFor();
+    await dialog.getByText("Nothing was changed.").waitFor();
+    expect(await versions()).toHaveLength(1);
+  });
+
   test("gets a new version only after the user has seen the colleague's", async () => {
     await protect({ key_value: "one" });
     const page = await openSecret();

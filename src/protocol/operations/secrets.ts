@@ -355,17 +355,31 @@ export const deleteSecrets = defineOperation({
     "them there for `trash_restore`, without `permanently`.",
   authentication: "access-token",
   request: ({ nameCharacters, entriesPerRequest }) =>
-    z.object({
-      email: callerEmail,
-      key_name: oneOrMore(nameSchema(nameCharacters), entriesPerRequest),
-      permanently,
-    }),
+    z
+      .object({
+        email: callerEmail,
+        key_name: oneOrMore(nameSchema(nameCharacters), entriesPerRequest),
+        expected_versions: z
+          .array(versionNumber)
+          .optional()
+          .meta({
+            description:
+              "The latest version that the caller knows of each name, in the order of key_name; another one returns " +
+              "`version_changed`, and nothing is deleted.",
+          }),
+        permanently,
+      })
+      .refine(
+        ({ key_name, expected_versions }) =>
+          (expected_versions ?? key_name).length === key_name.length,
+        { path: ["expected_versions"], message: "expected one version for each name" },
+      ),
   response: z.object({
     deleted: z.array(z.string()),
     trash: z.array(trashedRecord).optional(),
   }),
   freesSpace: true,
-  errors: ["secret_not_found", "out_of_scope", "forbidden"],
+  errors: ["secret_not_found", "version_changed", "out_of_scope", "forbidden"],
   audit: { intent: "authenticated", fields: ["key_name", "permanently"] },
   example: {
     request: { email: sample.email, key_name: [sample.secret.key_name] },

@@ -120,8 +120,9 @@ function changingRoutes(app: FastifyInstance, context: VaultContext): void {
   });
 
   authenticatedOperation(app, context, operations.delete, async ({ body, caller }) => {
-    const { key_name: names, permanently = false } = body;
-    const { deleted, trash } = await deleteSecrets(context, caller, { names, permanently });
+    const { key_name: names, expected_versions: expectedVersions, permanently = false } = body;
+    const deletion = { names, expectedVersions, permanently };
+    const { deleted, trash } = await deleteSecrets(context, caller, deletion);
     return { deleted: [...deleted], ...(trash && { trash }) };
   });
 }

@@ -10,6 +10,8 @@ import { forEachUniqueName, ownCandidates } from "./find-secret.ts";
 
 export interface Deletion {
   readonly names: readonly string[];
+  /** Latest version of each name that the caller knows; any without them. */
+  readonly expectedVersions: readonly number[] | undefined;
   /** Bypasses the trash. */
   readonly permanently: boolean;
 }
@@ -23,22 +25,24 @@ export interface DeletedSecrets {
 
 /**
  * Deletes the caller's secrets, shared or not, for all users: all of them, or none on any failure.
- * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
+ * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`; of `requireVersion`
  */
 export async function deleteSecrets(
   context: VaultContext,
   caller: Caller,
-  { names, permanently }: Deletion,
+  { names, expectedVersions, permanently }: Deletion,
 ): Promise<DeletedSecrets> {
   const now = context.clock.now();
   const keeps = context.trashDays > 0 && !permanently;
   return writeAs(context, caller, async (transaction) => {
     const removal = new Removal();
-    const found = await forEachUniqueName(names, async (name) => {
-      const { secret } = requireCreator(
+    const found = await forEachUniqueName(names, async (name, index) => {
+      const access = requireCreator(
         await ownCandidates(transaction, caller, name, now),
         caller.scope,
       );
+      requireVersion(access, expectedVersions?.[index]);
+      const { secret } = access;
       if (keeps) await moveToTrash(context, transaction, "secret", secret.id, now);
       else await removal.remove(transaction, { kind: "secret", id: secret.id });
       return { id: secret.id, name };

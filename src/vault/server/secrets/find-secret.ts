@@ -98,7 +98,7 @@ export function ownerOf(
  */
 export async function forEachUniqueName<T>(
   names: readonly string[],
-  work: (name: string) => Promise<T>,
+  work: (name: string, index: number) => Promise<T>,
 ): Promise<T[]> {
   const results: T[] = [];
   const done = new Set<string>();
@@ -106,7 +106,7 @@ export async function forEachUniqueName<T>(
     if (done.has(name)) continue;
     done.add(name);
     try {
-      results.push(await work(name));
+      results.push(await work(name, index));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       const details = [{ path: `key_name.${index}`, reason: error.message }];

@@ -186,13 +186,21 @@ export async function scheduleRemoval(
   );
 }
 
-/** Deletes own secrets: all of them, or none. Returns their entries in the trash. */
+/**
+ * Deletes own secrets: all of them, or none. Returns their entries in the trash. @throws RequestError
+ * `version_changed` when one has another latest version, or another secret has its name by now
+ */
 export async function deleteSecrets(
   client: VaultClient,
-  names: readonly string[],
+  secrets: readonly Pick<SecretRecord, "key_name" | "key_version">[],
   permanently: boolean,
 ): Promise<readonly TrashedRecord[]> {
-  return (await client.call("delete", { key_name: names, permanently }, isDeletion)).trash ?? [];
+  const body = {
+    key_name: secrets.map(({ key_name: name }) => name),
+    expected_versions: secrets.map(({ key_version: version }) => version),
+    permanently,
+  };
+  return (await client.call("delete", body, isDeletion)).trash ?? [];
 }
 
 /**

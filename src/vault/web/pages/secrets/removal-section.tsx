@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { SecretRecord } from "../../../../protocol/responses.ts";
+import type { SecretRecord, TrashedRecord } from "../../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { NameText } from "../../parts/value-text.tsx";
@@ -8,6 +8,7 @@ import { useToast } from "../../parts/toasts.tsx";
 import { daysText, useTrashDays } from "../../parts/vault-settings.ts";
 import { useShown } from "../../parts/use-action.ts";
 import { replaceRoute } from "../../routing/use-route.ts";
+import { toRequestError } from "../../service/request-error.ts";
 import { deleteSecrets, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { shortened } from "../../text/visible-text.ts";
@@ -81,9 +82,18 @@ export function RemovalSection({
     days > 0 && !permanently
       ? `and all its versions move to the trash for ${daysText(days)}.`
       : "and all its versions cannot be restored.";
+  const deleteOwn = async (): Promise<readonly TrashedRecord[]> => {
+    try {
+      return await deleteSecrets(client, [secret], permanently);
+    } catch (error) {
+      // The user decides again with the latest version.
+      if (toRequestError(error).code === "version_changed") await onChange();
+      throw error;
+    }
+  };
   const remove = async (): Promise<void> => {
     const short = shortened(name);
-    if (own) report(`Deleted ${short}.`, await deleteSecrets(client, [name], permanently));
+    if (own) report(`Deleted ${short}.`, await deleteOwn());
     else {
       await leaveSecret(client, secret);
       toast(`Removed ${short} from your list.`);

@@ -234,8 +234,7 @@ function DeleteSelectedDialog(props: BatchProps): VNode {
         await leaveSecret(client, first);
         return;
       }
-      const names = batch.map(({ key_name: name }) => name);
-      trashed.current = [...trashed.current, ...(await deleteSecrets(client, names, permanently))];
+      trashed.current = [...trashed.current, ...(await deleteSecrets(client, batch, permanently))];
     },
   };
   return (
