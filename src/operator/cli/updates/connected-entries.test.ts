@@ -28,17 +28,17 @@ await ann.call("share", {
   usr_id_to: bob.email,
 });
 
-/** Runs a command of bob on a ClusterVaultSecret whose connection reads the account of ann. */
+/** Runs a command of bob on a ClusterVaultSecret whose connection reads an account. */
 async function run(
   command: string,
   url: string,
   args: readonly string[] = [],
-  subject = "clustervaultsecret/registry",
+  { subject = "clustervaultsecret/registry", email = ann.email } = {},
 ) {
   const password = vault.passwords.get(bob.email) ?? "";
   await using login = await cliLogin({ url: vault.url, email: bob.email, password });
   const registry = clusterSecret("registry", { status: { items: items(2) } });
-  const objects = [registry, corporate({ url, email: ann.email })];
+  const objects = [registry, corporate({ url, email })];
   await using cluster = await ObjectServer.start(objects);
   return await cluster.run(command, subject, ...args, "--account", login.account, "-o", "json");
 }
@@ -71,7 +71,9 @@ test("a login at another vault says nothing about the versions", async () => {
 });
 
 test("retire deletes no version of a secret that the proof is not about", async () => {
-  const { code, stderr } = await run("retire", vault.url, ["--version", "1", "--yes"], "login");
+  const { code, stderr } = await run("retire", vault.url, ["--version", "1", "--yes"], {
+    subject: "login",
+  });
   expect([code, stderr]).toEqual([
     1,
     `vaultsync: no resource refers to login of bob@example.com at ${vault.url}: log in as the owner of the secret that they refer to; nothing was deleted\n`,
@@ -80,4 +82,19 @@ test("retire deletes no version of a secret that the proof is not about", async 
     versions: object[];
   };
   expect(listed.versions).toHaveLength(2);
+});
+
+test("a received secret does not stand in for one of the account that is gone", async () => {
+  // Given a resource of a deleted secret of bob, and a secret of ann that bob has received.
+  await bob.call("delete", { key_name: "login" });
+  const own = { email: bob.email };
+  // When bob asks for its versions.
+  const rollback = await run("rollback", vault.url, ["--at", at, "--dry-run"], own);
+  const history = await run("history", vault.url, [], own);
+  // Then no version of ann's secret is shown.
+  const why = /no secret "login" of bob@example\.com/u;
+  expect(rollback).toMatchObject({ code: 1, stderr: expect.stringMatching(why) });
+  expect(history.stderr).toMatch(why);
+  expect(JSON.parse(history.stdout)).toMatchObject({ versions: [{ version: 2 }] });
+  expect(history.stdout).not.toContain(ann.email);
 });

@@ -41,7 +41,7 @@ async function placeOf(
 
 /**
  * Returns how a login names the entries of a resource. The account of the login may have secrets of
- * the same names, whose versions have nothing to do with the target.
+ * the same names, own and received, whose versions have nothing to do with the target.
  * @throws Error when the login is at another vault than the connection of the resource
  */
 export async function namedBy(
@@ -61,9 +61,9 @@ export async function namedBy(
   const { url, email } = place;
   if (withoutTrailingSlashes(url) !== client.url)
     throw new Error(`${client.email} is logged in at ${client.url}: log in to ${url}`);
-  if (canonicalEmail(email) === canonicalEmail(client.email)) return (entry) => entry;
   return (entry) => {
     if (entry.kind === "secret") return { ...entry, owner: entry.owner ?? email };
+    if (canonicalEmail(email) === canonicalEmail(client.email)) return entry;
     throw new Error(`files are not shared: log in to ${url} as ${email}`);
   };
 }
