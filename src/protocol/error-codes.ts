@@ -132,7 +132,7 @@ export const errorCodes = {
   },
   version_changed: {
     status: 409,
-    meaning: "The latest version of the secret is not `expected_version`; nothing was changed.",
+    meaning: "The latest version is not `expected_version`; nothing was changed.",
     remedy: "List the versions, and send the change again if it still applies.",
   },
   invitation_required: {

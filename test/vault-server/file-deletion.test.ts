@@ -45,6 +45,16 @@ describe("delete_file", () => {
     expect(await versions(ann, filename)).toEqual([1]);
   });
 
+  test("keeps a file and its versions when expected_version is not the latest one", async () => {
+    const filename = await fresh(ann, "1", "2");
+    for (const more of [{}, { permanently: true }, { version: 1 }]) {
+      const response = await remove(ann, filename, { ...more, expected_version: 1 });
+      expect(response.outcome()).toBe("409 version_changed");
+      expect(await versions(ann, filename)).toEqual([1, 2]);
+    }
+    expect((await remove(ann, filename, { expected_version: 2 })).outcome()).toBe("200");
+  });
+
   test("responds not found for unknown names and versions and for other users' files", async () => {
     const filename = await fresh(ann, "1");
     expect((await remove(ann, "nowhere")).outcome()).toBe("404 file_not_found");

@@ -321,4 +321,23 @@ describe("stored files", () => {
     await row(page, "app.conf").waitFor({ state: "detached" });
     expect(await listed()).toMatchObject([{ filename: "kept" }]);
   });
+
+  test("a file that was recreated while the page asks is kept", async () => {
+    const upload = () => anns.upload([{ filename: "app.conf", bytes: randomBytes(10) }]);
+    await upload();
+    await upload();
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go("/files");
+    await page.getByRole("button", { name: "Delete app.conf with all versions" }).click();
+    await anns.call("delete_file", { filename: "app.conf" });
+    await upload();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Delete file" }).click();
+    await dialog.getByRole("alert").getByText("Nothing was changed.").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    expect(await listed()).toMatchObject([{ filename: "app.conf", version: 1 }]);
+    await page.getByRole("button", { name: "Delete app.conf with all versions" }).click();
+    await dialog.getByRole("button", { name: "Delete file" }).click();
+    await page.getByText("Deleted app.conf.").waitFor();
+  });
 });

@@ -2,7 +2,12 @@ import { z } from "zod";
 import { defineOperation, octetStream } from "../define-operation.ts";
 import { uploadedFile, fileRecord, trashedRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
-import { callerRequest, fileRequest, permanently } from "../schemas/request-fields.ts";
+import {
+  callerRequest,
+  expectedVersion,
+  fileRequest,
+  permanently,
+} from "../schemas/request-fields.ts";
 
 const file = { email: "$request.header.email", filename: "$response.body#/files/0/filename" };
 
@@ -95,13 +100,14 @@ export const deleteFile = defineOperation({
     "Without a version, deletes all versions. Deleting the only version deletes the file. A server with a trash keeps a deleted " +
     "file there for `trash_restore`, without `version` and `permanently`.",
   authentication: "access-token",
-  request: (limits) => fileRequest(limits).extend({ permanently }),
+  request: (limits) =>
+    fileRequest(limits).extend({ expected_version: expectedVersion, permanently }),
   response: z.object({
     deleted: z.object({ filename: z.string(), versions: z.array(z.int().min(1)) }),
     trash: z.array(trashedRecord).optional(),
   }),
   freesSpace: true,
-  errors: ["file_not_found", "version_not_found"],
+  errors: ["file_not_found", "version_not_found", "version_changed"],
   audit: { intent: "authenticated", fields: ["filename", "version", "permanently"] },
   example: {
     request: { email: sample.email, filename: sample.upload.filename, version: 1 },

@@ -203,7 +203,7 @@ export const errors = {
   versionChanged: (reason: string) =>
     serviceError(
       "version_changed",
-      "the secret has another latest version than expected; nothing was changed",
+      "the latest version is another one than expected; nothing was changed",
       {
         details: [{ path: "expected_version", reason }],
       },

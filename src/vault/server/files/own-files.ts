@@ -57,6 +57,8 @@ interface FileDeletion {
   readonly name: string;
   /** Deletes only this version, permanently; the last one with the file. */
   readonly version?: number | undefined;
+  /** Latest version that the caller knows; any without it. */
+  readonly expectedVersion?: number | undefined;
   /** Bypasses the trash. */
   readonly permanently?: boolean | undefined;
 }
@@ -66,17 +68,20 @@ const PAGE = 1_000;
 
 /**
  * Deletes one version of the caller's file, or the file.
- * @throws ServiceError `file_not_found`, `version_not_found`
+ * @throws ServiceError `file_not_found`, `version_not_found`; `version_changed`
  */
 export async function deleteFile(
   context: VaultContext,
   caller: Caller,
-  { name, version, permanently = false }: FileDeletion,
+  { name, version, expectedVersion, permanently = false }: FileDeletion,
 ): Promise<DeletedFile> {
   return writeAs(context, caller, async (transaction) => {
     const { files } = transaction;
     const file = await files.find(caller.email, name);
     if (!file) throw errors.fileNotFound();
+    const latest = (await files.latest(file.id))?.version;
+    if (expectedVersion !== undefined && expectedVersion !== latest)
+      throw errors.versionChanged(`the latest version is ${latest}`);
     if (version !== undefined) {
       if (!(await files.version(file.id, version))) throw errors.fileVersionNotFound();
       const isOnly = (await files.versions(file.id, 0, 2)).length === 1;

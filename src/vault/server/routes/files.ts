@@ -121,16 +121,12 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     },
   );
 
-  authenticatedOperation(
-    app,
-    context,
-    operations.delete_file,
-    async ({ body: { filename, version, permanently }, caller }) => {
-      const deletion = { name: filename, version, permanently };
-      const { versions, trash } = await deleteFile(context, caller, deletion);
-      return { deleted: { filename, versions }, ...(trash && { trash }) };
-    },
-  );
+  authenticatedOperation(app, context, operations.delete_file, async ({ body, caller }) => {
+    const { filename, version, expected_version: expectedVersion, permanently } = body;
+    const deletion = { name: filename, version, expectedVersion, permanently };
+    const { versions, trash } = await deleteFile(context, caller, deletion);
+    return { deleted: { filename, versions }, ...(trash && { trash }) };
+  });
 
   authenticatedOperation(app, context, operations.delete_all_files, async ({ caller }) => ({
     deleted: await deleteAllFiles(context, caller),

@@ -26,10 +26,21 @@ export async function downloadFile(
   return (await client.open(operationPath.download_file, body, transfer)).blob();
 }
 
-/** Deletes one version, or all versions. Returns the entry of a deleted file in the trash. */
+/** One version of a file, or all versions. */
+export interface FileDeletion {
+  readonly filename: string;
+  readonly version?: number;
+  /** Latest version of the file that the user has seen. */
+  readonly expected_version: number;
+}
+
+/**
+ * Deletes what the user has seen. Returns the entry of a deleted file in the trash. @throws
+ * RequestError `version_changed`, also when another file has the name by now; nothing is deleted then
+ */
 export async function deleteFile(
   client: VaultClient,
-  deletion: { readonly filename: string; readonly version?: number; readonly permanently: boolean },
+  deletion: FileDeletion & { readonly permanently: boolean },
 ): Promise<readonly TrashedRecord[]> {
   return (await client.call("delete_file", deletion, isDeletion)).trash ?? [];
 }

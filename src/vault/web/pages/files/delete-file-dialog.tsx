@@ -2,19 +2,13 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { daysText, useTrashDays } from "../../parts/vault-settings.ts";
-import { deleteFile } from "../../service/files.ts";
+import { deleteFile, type FileDeletion } from "../../service/files.ts";
 import { RecentConsumers } from "../consumers/recent-consumers.tsx";
 import { useClient } from "../../session/client-context.ts";
 import { PermanentField, useDeletedToast } from "../deletion/trash-parts.tsx";
 
-/** The deletion that awaits confirmation: a file, or one version of it. */
-export interface Deletion {
-  readonly filename: string;
-  readonly version?: number;
-}
-
 interface DeleteFileDialogProps {
-  readonly deletion: Deletion;
+  readonly deletion: FileDeletion;
   readonly onChange: () => Promise<void>;
   readonly onClose: () => void;
 }
@@ -27,8 +21,11 @@ export function DeleteFileDialog({ deletion, onChange, onClose }: DeleteFileDial
   const { filename, version } = deletion;
   const what = version === undefined ? filename : `version ${version} of ${filename}`;
   const remove = async (): Promise<void> => {
-    report(`Deleted ${what}.`, await deleteFile(client, { ...deletion, permanently }));
-    await onChange();
+    try {
+      report(`Deleted ${what}.`, await deleteFile(client, { ...deletion, permanently }));
+    } finally {
+      await onChange();
+    }
   };
   return (
     <ConfirmDialog

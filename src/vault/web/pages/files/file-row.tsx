@@ -5,12 +5,11 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { Timestamp } from "../../parts/value-text.tsx";
 import { ManifestButton } from "../kubernetes/manifest-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import type { Deletion } from "./delete-file-dialog.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { toRequestError } from "../../service/request-error.ts";
 import { useAction } from "../../parts/use-action.ts";
 import { savedText, saveBlob } from "../../parts/save-blob.ts";
-import { downloadFile } from "../../service/files.ts";
+import { downloadFile, type FileDeletion } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
 import { FileUsedBy } from "../consumers/consumer-list.tsx";
 import { sizeText } from "../../text/formats.ts";
@@ -121,7 +120,7 @@ const COLUMNS = 5;
 
 interface FileRowProps {
   readonly file: FileRecord;
-  readonly onDelete: (deletion: Deletion) => void;
+  readonly onDelete: (deletion: FileDeletion) => void;
 }
 
 /** One line with a file, and its versions below while it is open. */
@@ -162,7 +161,7 @@ export function FileRow({ file, onDelete }: FileRowProps): VNode {
             type="button"
             aria-label={deleteLabel}
             title={deleteLabel}
-            onClick={() => onDelete({ filename })}
+            onClick={() => onDelete({ filename, expected_version: version })}
           >
             <Icon name="trash" />
           </button>
@@ -173,7 +172,9 @@ export function FileRow({ file, onDelete }: FileRowProps): VNode {
           <td colSpan={COLUMNS}>
             <FileVersions
               file={file}
-              onDelete={(deleted) => onDelete({ filename, version: deleted })}
+              onDelete={(deleted) =>
+                onDelete({ filename, version: deleted, expected_version: version })
+              }
             />
           </td>
         </tr>

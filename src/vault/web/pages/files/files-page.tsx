@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useState, useRef } from "preact/hooks"
 import { LoadedView, useLoaded } from "../../parts/loaded-view.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useReturn, useListScroll } from "../../parts/scroll-position.ts";
-import { listFiles } from "../../service/files.ts";
+import { type FileDeletion, listFiles } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
 import { TrashLink } from "../deletion/trash-parts.tsx";
 import {
@@ -22,7 +22,7 @@ import { Empty } from "../../parts/notes.tsx";
 import { Pager, shownPage } from "../../parts/pager.tsx";
 import { SearchField, SelectField } from "../../parts/field.tsx";
 import { writeQuery } from "../../routing/use-route.ts";
-import { DeleteFileDialog, type Deletion } from "./delete-file-dialog.tsx";
+import { DeleteFileDialog } from "./delete-file-dialog.tsx";
 import { FileRow } from "./file-row.tsx";
 import { MAX_FILE_BYTES } from "../../../../protocol/limits.ts";
 import { Icon } from "../../parts/icon.tsx";
@@ -112,7 +112,7 @@ interface FileListProps {
 
 /** The stored files, with search and order. Opening a file shows its versions. */
 function FileList({ files, view, onChange }: FileListProps): VNode {
-  const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
+  const [deletion, setDeletion] = useState<FileDeletion | undefined>(undefined);
   const matching = useMemo(() => selectFiles(files, view), [files, view]);
   const page = shownPage(view.page, matching.length, PAGE_SIZE);
   const listRef = useListScroll(page);
