@@ -4,7 +4,7 @@ import type { FuzzTarget } from "./search.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const LITERAL =
-  /(?<=[(=:,?[ ])\/(?![/*])((?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([dgimsuvy]*[uv][dgimsuvy]*)(?=[).,;\n ])/gu;
+  /(?<=[(=:,?![ ])\/(?![/*])((?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([dgimsuvy]*[uv][dgimsuvy]*)(?=[).,;\n ])/gu;
 /** Longest header that Node.js accepts; expressions for longer fields have targets of their own. */
 const MAX_BYTES = 16 * 1024;
 
