@@ -64,10 +64,12 @@ const MAX_LENGTH = 1024 * 1024;
  */
 async function fittingCount(
   { secrets }: Pick<Transaction, "secrets">,
+  email: string,
   ids: readonly string[],
+  now: number,
 ): Promise<number> {
   if (ids.length <= UNCHECKED) return ids.length;
-  const lengths = await secrets.metadataLengths(ids);
+  const lengths = await secrets.metadataLengths(email, ids, now);
   let length = 0;
   const beyond = ids.findIndex((id) => (length += lengths.get(id) ?? 0) > MAX_LENGTH);
   return beyond === -1 ? ids.length : Math.max(1, beyond);
@@ -83,7 +85,7 @@ async function readPage(
   const { email, scope } = caller;
   if (ids.length === 0) return { text: "", count: 0, ownLength: 0, until: Infinity, lengths: [] };
   const { count, accesses } = await store.read(async (transaction) => {
-    const fitting = await fittingCount(transaction, ids);
+    const fitting = await fittingCount(transaction, email, ids, now);
     return {
       count: fitting,
       accesses: await transaction.secrets.accessByIds(email, ids.slice(0, fitting), now),

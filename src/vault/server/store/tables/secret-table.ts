@@ -54,9 +54,13 @@ export interface SecretTable {
   accessByIds(email: string, ids: readonly string[], now: number): Promise<ListedSecret[]>;
   /**
    * Returns the bytes of the metadata, plus a sixteenth of the bytes of the value, of the latest
-   * version of each of at most `LIST_PAGE_SIZE` secrets, without reading them.
+   * version of each of at most `LIST_PAGE_SIZE` secrets in a user's list, without reading them.
    */
-  metadataLengths(ids: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  metadataLengths(
+    email: string,
+    ids: readonly string[],
+    now: number,
+  ): Promise<ReadonlyMap<string, number>>;
   insert(secret: Secret): Promise<void>;
   /** Updates the next version and the deadline. */
   update(secret: Secret): Promise<void>;
