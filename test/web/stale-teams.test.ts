@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AnnAndBob, ann, bob, secretRoute } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
@@ -28,6 +28,16 @@ async function acceptTeam(page: Page): Promise<void> {
   await page.getByText(`${bob} can add members, who then have access, too.`).waitFor();
   expect(await shares()).toEqual([]);
   await page.getByLabel("I know this team.").check();
+}
+
+/** Saves another permission of the team. The team is replaced while the dialog is open. */
+async function saveAfterReplacement(page: Page): Promise<Locator> {
+  await page.getByRole("button", { name: "Change permission of ops" }).click();
+  await replaceTeam();
+  const dialog = page.getByRole("dialog", { name: "Change permission" });
+  await dialog.getByLabel("Permission", { exact: true }).selectOption("RW");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  return dialog;
 }
 
 describe("a team that another user recreated", () => {
@@ -66,11 +76,7 @@ describe("a team that another user recreated", () => {
     await users.ann.call("share", share);
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
-    await page.getByRole("button", { name: "Change permission of ops" }).click();
-    await replaceTeam();
-    const dialog = page.getByRole("dialog", { name: "Change permission" });
-    await dialog.getByLabel("Permission", { exact: true }).selectOption("RW");
-    await dialog.getByRole("button", { name: "Save" }).click();
+    const dialog = await saveAfterReplacement(page);
     await dialog.getByText("another one has its name by now.").waitFor();
     expect(await shares()).toEqual([]);
   });
@@ -81,11 +87,7 @@ describe("a team that another user recreated", () => {
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await page.route("**/team/list", (route) => route.abort());
     await go(secretRoute(ann, "shop-db"));
-    await page.getByRole("button", { name: "Change permission of ops" }).click();
-    await replaceTeam();
-    const dialog = page.getByRole("dialog", { name: "Change permission" });
-    await dialog.getByLabel("Permission", { exact: true }).selectOption("RW");
-    await dialog.getByRole("button", { name: "Save" }).click();
+    const dialog = await saveAfterReplacement(page);
     await dialog.getByRole("alert").waitFor();
     expect(await shares()).toEqual([]);
   });

@@ -26,6 +26,13 @@ export function bytesDigest(key: Redacted<Uint8Array>, bytes: Uint8Array): Bytes
   };
 }
 
+/** Returns the digests of the bytes of a target, by key. */
+export const bytesDigests = (
+  key: Redacted<Uint8Array>,
+  content: Content,
+): Map<string, BytesDigest> =>
+  new Map([...content].map(([name, bytes]) => [name, bytesDigest(key, bytes)]));
+
 /**
  * Returns a digest of the bytes of a target, without the versions and sources that {@link
  * contentDigest} covers: `<id of the key>.<HMAC>`. Two digests with different ids cannot be

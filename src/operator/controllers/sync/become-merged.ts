@@ -4,7 +4,7 @@ import type { Redacted } from "../../../lib/redacted.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { ifFound } from "../../kube/kube-error.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
-import { bytesDigest, contentDigest, readContent } from "../../sync/content.ts";
+import { bytesDigests, contentDigest, readContent } from "../../sync/content.ts";
 import { mergeManager } from "../../sync/merged-claims.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { targetState } from "../../sync/target.ts";
@@ -86,7 +86,7 @@ function mergedRendering(
   { object, synced, content: written = "", annotationsCorrupted }: Target,
 ): Rendering {
   const content = readContent(resource.target.kind, object);
-  const keys = new Map([...content].map(([key, bytes]) => [key, bytesDigest(contentKey, bytes)]));
+  const keys = bytesDigests(contentKey, content);
   const type = typeof object["type"] === "string" ? object["type"] : undefined;
   const isTrusted =
     !annotationsCorrupted && contentDigest(contentKey, { type, keys, synced }) === written;

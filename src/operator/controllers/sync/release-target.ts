@@ -9,7 +9,7 @@ import {
   type ObjectMeta,
   type OwnerReference,
 } from "../../kube/resource.ts";
-import { bytesDigest, keysDigest, readContent } from "../../sync/content.ts";
+import { bytesDigests, keysDigest, readContent } from "../../sync/content.ts";
 import { isComplete, outweighsOthers } from "../../sync/decide.ts";
 import { areOverdue, goneClaims, isOwn } from "../../sync/gone-claims.ts";
 import { isOfOtherSpec } from "../../sync/item-form.ts";
@@ -234,11 +234,7 @@ function digestOf(
   { target }: SyncResource,
   object: KubeObject,
 ): string {
-  const content = [...readContent(target.kind, object)];
-  return keysDigest(
-    contentKey,
-    new Map(content.map(([key, bytes]) => [key, bytesDigest(contentKey, bytes)])),
-  );
+  return keysDigest(contentKey, bytesDigests(contentKey, readContent(target.kind, object)));
 }
 
 type Gone = ReturnType<typeof goneClaims>;

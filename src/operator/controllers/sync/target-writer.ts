@@ -3,7 +3,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import { ifFound, isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { bytesDigest, contentDigest, keysDigest, readContent } from "../../sync/content.ts";
+import { bytesDigests, contentDigest, keysDigest, readContent } from "../../sync/content.ts";
 import type { Entry, Plan } from "../../sync/decide.ts";
 import { inputsOf } from "../../sync/derive.ts";
 import { heldAdoption } from "../../sync/held-adoption.ts";
@@ -284,9 +284,7 @@ export class TargetWriter {
     const all = readContent(resource.target.kind, object);
     const own = state.mergedKeys ?? state.synced;
     const content = merged ? new Map([...all].filter(([key]) => own.has(key))) : all;
-    const digests = new Map(
-      [...content].map(([key, bytes]) => [key, bytesDigest(contentKey, bytes)]),
-    );
+    const digests = bytesDigests(contentKey, content);
     const type = typeof object.type === "string" && !merged ? object.type : undefined;
     const digest = contentDigest(contentKey, { type, keys: digests, synced: state.synced });
     const trusted = digest === state.content && !state.annotationsCorrupted;
