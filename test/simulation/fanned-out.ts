@@ -4,11 +4,7 @@ import {
   vaultFileKind,
   vaultSecretKind,
 } from "../../src/operator/api/kinds.ts";
-import {
-  OWNER_ANNOTATION,
-  SOURCES_ANNOTATION,
-  VERSIONS_ANNOTATION,
-} from "../../src/operator/api/names.ts";
+import { OWNER_ANNOTATION } from "../../src/operator/api/names.ts";
 import {
   CONFIG_MAPS,
   type KubeObject,
@@ -16,7 +12,8 @@ import {
   type ResourceDescriptor,
   SECRETS,
 } from "../../src/operator/kube/resource.ts";
-import { shortDigest } from "../../src/operator/sync/target.ts";
+import { claimsDigest } from "../../src/operator/controllers/fan-out/shown-targets.ts";
+import { syncedKeys } from "../../src/operator/sync/target.ts";
 import type { InMemoryApiServer } from "../lab/simulated/api-server/in-memory-api-server.ts";
 import { type Spec, targetOf } from "./invariants/spec-items.ts";
 import { type Selection, selectsNamespace } from "./selectors.ts";
@@ -172,7 +169,6 @@ function shownTarget(server: Server, { kind, metadata, spec }: KubeObject, names
   const found = server.find(descriptor, { namespace, name: target.name });
   const { annotations = {} } = found?.metadata ?? {};
   if (annotations[OWNER_ANNOTATION] !== `${kind}/${metadata.name}`) return {};
-  const { [VERSIONS_ANNOTATION]: versions, [SOURCES_ANNOTATION]: sources } = annotations;
-  const digest = `versions.${shortDigest([versions ?? null, sources ?? null])}`;
-  return { target: { ...target, digest } };
+  const { synced, annotationsCorrupted } = syncedKeys(annotations);
+  return { target: { ...target, ...(!annotationsCorrupted && { digest: claimsDigest(synced) }) } };
 }

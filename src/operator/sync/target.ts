@@ -213,7 +213,7 @@ const isText = (value: unknown): value is string => typeof value === "string";
  * Returns the keys whose version and source are both known. Every write of the operator records at
  * least one.
  */
-function syncedKeys(annotations: Readonly<Record<string, string>>): {
+export function syncedKeys(annotations: Readonly<Record<string, string>>): {
   synced: Map<string, SyncedKey>;
   annotationsCorrupted: boolean;
 } {

@@ -133,12 +133,12 @@ class ShownTargets implements Watched<KubeObject> {
     const state = targetState(resource, metadata);
     if (state.state !== "owned" || state.annotationsCorrupted)
       return { ...object, status: { target: { kind, name } } };
-    return { ...object, status: { target: { kind, name, digest: digestOf(state.synced) } } };
+    return { ...object, status: { target: { kind, name, digest: claimsDigest(state.synced) } } };
   }
 }
 
 /** Returns the digest of what the bytes are made of. Rules that they fit, and that find them, are not. */
-function digestOf(claims: Claims): string {
+export function claimsDigest(claims: Claims): string {
   const all = [...claims]
     .sort(byKey)
     .map(([id, { version, source, createdAt = null, form }]) => [
