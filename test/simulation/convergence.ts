@@ -16,7 +16,7 @@ import { leftBehind } from "./invariants/left-behind.ts";
 import { needsApproval, type Spec } from "./invariants/spec-items.ts";
 import { outdatedWorkload } from "./invariants/restarts.ts";
 import { type Content, contentOf } from "./invariants/target-write.ts";
-import { checkFirstTargets, lackingCredentials, waiting } from "./first-targets.ts";
+import { checkFirstTargets, lackingCredentials, mayBecomeStalled } from "./first-targets.ts";
 import { isRefused, isServed } from "./reach.ts";
 import type { ConnectionSpec } from "./invariants/spec-history.ts";
 import type { WriteRules } from "./write-rules.ts";
@@ -70,7 +70,7 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   const [writes, requests, start] = [rules.writes, world.vaultRequests, world.clock.now()];
   const pushed = rules.pushes?.writes;
   const pauses = writesOfPauses(world);
-  const waits = [...waiting(world), ...lackingCredentials(world)];
+  const waits = [...mayBecomeStalled(world), ...lackingCredentials(world)];
   const conflicts =
     unseenConflicts(world) +
     unseenChanges(world) +

@@ -30,7 +30,7 @@ export function awaitsFirstTarget(object: KubeObject): boolean {
  * Returns the resources that wait like this and are not Stalled yet. A status that another party
  * removed says nothing of a target, or a former one, that is there.
  */
-export const waiting = (world: World): readonly KubeObject[] =>
+const waiting = (world: World): readonly KubeObject[] =>
   world.resources.filter((object) => {
     if (!awaitsFirstTarget(object)) return false;
     const { namespace, name } = object.metadata;
@@ -46,6 +46,19 @@ export const waiting = (world: World): readonly KubeObject[] =>
     );
     return !hasTarget && findCondition(statusOf(object).conditions, "Stalled") === undefined;
   });
+
+/**
+ * Returns the resources that may become Stalled, also with a target: without a watch of targets, no
+ * process sees one whose status another party removed before the connection is there.
+ */
+export const mayBecomeStalled = (world: World): readonly KubeObject[] =>
+  world.replicas.config.targetWatch === "on"
+    ? waiting(world)
+    : world.resources.filter(
+        (object) =>
+          awaitsFirstTarget(object) &&
+          findCondition(statusOf(object).conditions, "Stalled") === undefined,
+      );
 
 /** Returns the connections that wait for their credentials and are not Stalled yet. */
 export const lackingCredentials = ({ server }: World): readonly KubeObject[] =>
