@@ -61,6 +61,11 @@ export { Violation } from "./violation.ts";
 const RECONNECT_MS = 300_000;
 /** Time in which every watch that ended is open again while nothing fails, in milliseconds. */
 const REOPEN_MS = 5_000;
+/**
+ * Time in ms after a user has deleted the Lease in which its former holder may still write, and the
+ * rest of the minute whose requests are counted.
+ */
+const TWO_LEADERS_MS = 75_000;
 /** Time after which the operator has replaced a silent watch, in milliseconds. */
 export const SILENCE_MS = 660_000;
 
@@ -168,6 +173,14 @@ export class World {
       for (const namespace of NAMESPACES)
         this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);
     }
+  }
+
+  /**
+   * Reports whether a user has deleted the Lease so recently that its former holder may still write,
+   * or `moreMs` milliseconds after that.
+   */
+  mayHaveTwoLeaders(moreMs = 0): boolean {
+    return this.clock.monotonic() - this.leaseDeletedAt < TWO_LEADERS_MS + moreMs;
   }
 
   /**

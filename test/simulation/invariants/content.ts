@@ -153,6 +153,22 @@ const isRenamed = ({ world, was }: TargetWrite, outputs: readonly Output[], key:
     .originsIn(was[key] ?? "")
     .some(({ name }) => outputs.some(({ items }) => items.some(({ source }) => source === name)));
 
+/** Keys of which Kubernetes requires at least one in a Secret of these types. */
+const requiredAnyOf: Readonly<Record<string, readonly string[][]>> = {
+  "kubernetes.io/tls": [["tls.crt"], ["tls.key"]],
+  "kubernetes.io/dockerconfigjson": [[".dockerconfigjson"]],
+  "kubernetes.io/basic-auth": [["username", "password"]],
+  "kubernetes.io/ssh-auth": [["ssh-privatekey"]],
+};
+
+/** Reports whether the Secret that keys are merged into would be invalid without one of them. */
+const isRequiredThere = ({ isMerge, after, was, is }: TargetWrite, key: string): boolean =>
+  isMerge &&
+  was[key] === is[key] &&
+  (requiredAnyOf[String(after?.["type"])] ?? []).some(
+    (any) => any.includes(key) && any.every((one) => one === key || !(one in is)),
+  );
+
 /**
  * Checks that a target is created with all keys of a spec, except keys whose source may be removed
  * (I3).
@@ -170,6 +186,7 @@ export function checkComplete(write: TargetWrite): void {
     const other = Object.keys(is).find(
       (key) =>
         !isOthers(key) &&
+        !isRequiredThere(write, key) &&
         !outputs.some((output) => output.key === key) &&
         !(was[key] === is[key] && isRenamed(write, outputs, key)),
     );

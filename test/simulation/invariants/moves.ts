@@ -44,9 +44,6 @@ function fits(
     );
 }
 
-/** Time after the deletion of the Lease in which its former holder may still write, in ms. */
-const TWO_LEADERS_MS = 60_000;
-
 /**
  * Checks that a key with bytes of the present spec does not get bytes of a former one again,
  * whichever replica works on which of the two connections (I2). While watches lag or are opened
@@ -69,7 +66,7 @@ export function checkMove({
     world.replicas.suspendedAt(user, RESUMED_MS) !== undefined
   )
     return;
-  if (world.clock.monotonic() - world.leaseDeletedAt < TWO_LEADERS_MS) return;
+  if (world.mayHaveTwoLeaders()) return;
   const now = current(world, namespace, owner);
   // Bytes that were written before are of an earlier spec, even if the present one requests them too.
   if (now === undefined || writtenAt < history.presentSince(namespace, owner, now[0])) return;

@@ -13,12 +13,6 @@ import type { KnownSpecs } from "./spec-history.ts";
 import { areClosed } from "./spec-items.ts";
 import { asksForRestart, AUTO_WORKLOAD, WORKLOAD } from "../workloads.ts";
 
-/**
- * Time after a user has deleted the Lease in which two leaders may write the record of a workload
- * over each other's.
- */
-const TWO_LEADERS_MS = 75_000;
-
 /** Longest time of a request, in milliseconds: the window may have closed since. */
 const SENT_MS = 60_000;
 
@@ -61,8 +55,7 @@ export function checkWorkload(
   if (isDeepStrictEqual(templateOf(before), templateOf(after))) {
     // A leader that restarted the workload for what its watch shows repeats its record instead of
     // restarting it again.
-    const hasOneLeader = world.clock.monotonic() - world.leaseDeletedAt > TWO_LEADERS_MS + windowMs;
-    if (changed.length === 0 || !hasOneLeader) return;
+    if (changed.length === 0 || world.mayHaveTwoLeaders(windowMs)) return;
     throw new Violation(
       "I15",
       `${name} was not restarted although the content of ${changed[0]?.[0]} has changed`,

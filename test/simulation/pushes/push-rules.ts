@@ -167,8 +167,10 @@ export class PushRules {
         "P1",
         `${what} with bytes that ${sources.map(nameOf).join()} had long ago`,
       );
-    // Two VaultPushes that take turns at an edit: one read the entry while the other wrote.
-    const isRace = by.size > 1 && journal.readBy(user, ref)?.version !== before?.version;
+    // Two VaultPushes that take turns at an edit, or two leaders: one read the entry while the other
+    // wrote.
+    const mayRace = by.size > 1 || world.mayHaveTwoLeaders();
+    const isRace = mayRace && journal.readBy(user, ref)?.version !== before?.version;
     if (before?.base64 === base64 && !isRace)
       throw new Violation("P3", `${what} with the bytes of the version before`);
     this.#checkRivals(what, user, ref, senders, before);
