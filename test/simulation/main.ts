@@ -20,12 +20,14 @@ import { messageOf } from "../../src/lib/errors.ts";
 const USAGE = `Run the whole operator against simulated vaults and a simulated cluster, with random commands and faults, and check after
 every step that no invariant of docs/design/faults.md is violated.
 
-Usage: npm run simulation -- [--pushes] [--steps N] [--seed S] [--workers N]
+Usage: npm run simulation -- [--pushes] [--steps N] [--seed S] [--from EPISODE] [--all] [--workers N]
        npm run simulation -- [--pushes] --replay FILE
        npm run simulation -- --pairs [--steps N] [--seed S]
 
   --steps N       number of steps; 100000 by default
   --seed S        seed of the random commands; by default another one each time
+  --from EPISODE  number of the first episode of 400 steps; 0 by default
+  --all           continue after a violation: name each episode with one, and shorten none
   --workers N     number of threads; one for each core by default. The result does not depend on it
   --pushes        simulate VaultPushes instead of VaultSecrets and VaultFiles
   --replay FILE   repeat the failure in FILE, which an earlier run has written
@@ -50,6 +52,8 @@ function parseOptions() {
       options: {
         steps: { type: "string", default: "100000" },
         seed: { type: "string", default: `${Math.floor(Math.random() * 1e6)}` },
+        from: { type: "string", default: "0" },
+        all: { type: "boolean", default: false },
         workers: { type: "string", default: `${availableParallelism()}` },
         replay: { type: "string" },
         pairs: { type: "boolean" },
@@ -140,11 +144,17 @@ const pushesOnly: Simulation<PushCommand> = {
   option: "--pushes ",
 };
 
+interface Search {
+  readonly steps: number;
+  readonly seed: number;
+  readonly from: number;
+  readonly workers: number;
+  readonly all: boolean;
+}
+
 async function search<C>(
   { run, options, option }: Simulation<C>,
-  steps: number,
-  seed: number,
-  workers: number,
+  { steps, seed, from, workers, all }: Search,
 ): Promise<void> {
   process.stdout.write(`seed ${seed}, ${steps} steps, ${workers} workers\n`);
   await using threads = new AsyncDisposableStack();
@@ -154,26 +164,26 @@ async function search<C>(
   );
   const start = performance.now();
   let shown = start;
+  const name = (episode: number, { message }: Pick<Failure, "message">): void =>
+    void process.stdout.write(`seed ${seed}, episode ${episode}: ${message}\n`);
+  const onProgress = (done: number): void => {
+    const now = performance.now();
+    if (now - shown < PROGRESS_MS && done < steps) return;
+    shown = now;
+    const seconds = (now - start) / 1_000;
+    process.stdout.write(
+      `${done} of ${steps} steps in ${seconds.toFixed(0)} s, ${Math.round(done / seconds)} per second\n`,
+    );
+  };
   const failure = await simulate(
-    steps,
-    seed,
-    (done) => {
-      const now = performance.now();
-      if (now - shown < PROGRESS_MS && done < steps) return;
-      shown = now;
-      const seconds = (now - start) / 1_000;
-      process.stdout.write(
-        `${done} of ${steps} steps in ${seconds.toFixed(0)} s, ${Math.round(done / seconds)} per second\n`,
-      );
-    },
+    { steps, seed, from, onProgress, ...(all && { onFailure: name }) },
     runners,
   );
   if (!failure) return void process.stdout.write("no invariant is violated\n");
-  const { message, commands } = failure;
-  const episode = failure.seed - seedOfEpisode(seed, 0);
-  process.stdout.write(
-    `seed ${seed}, episode ${episode}: ${message}\nlooking for a shorter sequence than ${commands.length} commands\n`,
-  );
+  if (all) return void (process.exitCode = 1);
+  name(failure.seed - seedOfEpisode(seed, 0), failure);
+  const { length } = failure.commands;
+  process.stdout.write(`looking for a shorter sequence than ${length} commands\n`);
   await report(
     await shrink(failure, SHRINK_MS, (count) => process.stdout.write(`${count} commands\n`), run),
     option,
@@ -181,18 +191,20 @@ async function search<C>(
 }
 
 try {
-  const { help, replay: file, pairs, pushes, steps, seed, workers } = parseOptions();
+  const { help, replay: file, pairs, pushes, all, steps, seed, from, workers } = parseOptions();
   if (help === true) process.stdout.write(USAGE);
   else if (file !== undefined) await (pushes ? replay(file, pushesOnly) : replay(file, syncs));
   else if (pairs === true)
     printPairs(wholeNumber("--steps", steps, [1, MAX]), wholeNumber("--seed", seed, [0, MAX]));
   else {
-    const numbers = [
-      wholeNumber("--steps", steps, [1, MAX]),
-      wholeNumber("--seed", seed, [0, MAX]),
-      wholeNumber("--workers", workers, [1, MAX_WORKERS]),
-    ] as const;
-    await (pushes ? search(pushesOnly, ...numbers) : search(syncs, ...numbers));
+    const options = {
+      steps: wholeNumber("--steps", steps, [1, MAX]),
+      seed: wholeNumber("--seed", seed, [0, MAX]),
+      from: wholeNumber("--from", from, [0, MAX]),
+      workers: wholeNumber("--workers", workers, [1, MAX_WORKERS]),
+      all,
+    };
+    await (pushes ? search(pushesOnly, options) : search(syncs, options));
   }
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;

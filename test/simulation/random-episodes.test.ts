@@ -16,7 +16,9 @@ test.each([
       () => threads.use(new EpisodeThread({ hasShortStatuses })).run,
     );
     const done: number[] = [];
-    expect(await simulate(steps, 2, (each) => done.push(each), runners)).toBeUndefined();
+    expect(
+      await simulate({ steps, seed: 2, onProgress: (each) => done.push(each) }, runners),
+    ).toBeUndefined();
     expect(done.at(-1)).toBe(steps);
   },
 );

@@ -93,7 +93,15 @@ describe("npm run simulation", { timeout: 180_000 }, () => {
   test("explains its options with --help", async () => {
     const { code, output } = await run(["--help"]);
     expect(code).toBe(0);
-    for (const option of ["--steps N", "--seed S", "--workers N", "--replay FILE", "--pairs"])
+    for (const option of [
+      "--steps N",
+      "--seed S",
+      "--from EPISODE",
+      "--all",
+      "--workers N",
+      "--replay FILE",
+      "--pairs",
+    ])
       expect(output).toContain(`  ${option} `);
   });
 

@@ -45,6 +45,10 @@ async function traceOf(seed: number, commands: readonly Command[]): Promise<stri
   return trace;
 }
 
+const ignore = (): void => undefined;
+const failing: RunEpisode = (seed) =>
+  Promise.resolve({ seed, invariant: "I1", message: "planted", commands: [] });
+
 describe("simulation", { timeout: 600_000 }, () => {
   test("writes the same for the same seed", async () => {
     const commands = randomCommands(seededRandom(3), 120);
@@ -103,7 +107,10 @@ describe("simulation", { timeout: 600_000 }, () => {
       return failure;
     };
     const done: number[] = [];
-    const failure = await simulate(10_000, 5, (steps) => done.push(steps), [run, run, run]);
+    const failure = await simulate(
+      { steps: 10_000, seed: 5, onProgress: (steps) => done.push(steps) },
+      [run, run, run],
+    );
     expect(failure).toBe(failures.get(3));
     expect(new Set(failures.keys())).toEqual(new Set([3, 4, 5]));
     expect(done).toEqual([400, 800, 1_200]);
@@ -112,7 +119,25 @@ describe("simulation", { timeout: 600_000 }, () => {
   test("runs as many steps as are asked for", async () => {
     const episodes: number[] = [];
     const run: RunEpisode = (_seed, steps) => Promise.resolve(void episodes.push(steps));
-    expect(await simulate(1_000, 1, () => undefined, [run, run])).toBeUndefined();
+    expect(
+      await simulate({ steps: 1_000, seed: 1, onProgress: ignore }, [run, run]),
+    ).toBeUndefined();
     expect(episodes).toEqual([400, 400, 200]);
+  });
+
+  test("continues after violations, from the episode that is asked for", async () => {
+    const found: number[] = [];
+    const failure = await simulate(
+      {
+        steps: 1_200,
+        seed: 1,
+        from: 7,
+        onProgress: ignore,
+        onFailure: (episode) => found.push(episode),
+      },
+      [failing],
+    );
+    expect(found).toEqual([7, 8, 9]);
+    expect(failure?.seed).toBe(1_000_010);
   });
 });

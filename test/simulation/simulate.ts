@@ -161,25 +161,36 @@ export function commandsOf(seed: number, steps: number): Command[] {
 /** Returns the seed of an episode, counted from 0, of a run with `seed`. */
 export const seedOfEpisode = (seed: number, episode: number): number => seed * 1_000_003 + episode;
 
+interface Run {
+  readonly steps: number;
+  readonly seed: number;
+  /** The first episode; 0 by default. */
+  readonly from?: number;
+  readonly onProgress: (done: number) => void;
+  /** Called with each violation. Without it, the first one ends the run. */
+  readonly onFailure?: (episode: number, failure: Pick<Failure, "message">) => void;
+}
+
 /**
  * Runs episodes until `steps` steps are done or one fails; one in each runner at a time. Returns
  * the failure of the first episode that has one, regardless of the number of runners.
  */
 export async function simulate<C>(
-  steps: number,
-  seed: number,
-  onProgress: (done: number) => void,
+  { steps, seed, from = 0, onProgress, onFailure }: Run,
   runners: readonly RunEpisode<C>[],
 ): Promise<Failure<C> | undefined> {
   const failures = new Map<number, Failure<C>>();
   let [started, done] = [0, 0];
+  const hasMore = (): boolean =>
+    started * EPISODE_STEPS < steps && (failures.size === 0 || onFailure !== undefined);
   const work = async (run: RunEpisode<C>): Promise<void> => {
     // Episodes before the one that fails have started already, and end.
-    while (started * EPISODE_STEPS < steps && failures.size === 0) {
+    while (hasMore()) {
       const index = started++;
       const count = Math.min(EPISODE_STEPS, steps - index * EPISODE_STEPS);
-      const failure = await run(seedOfEpisode(seed, index), count);
+      const failure = await run(seedOfEpisode(seed, from + index), count);
       if (failure) failures.set(index, failure);
+      if (failure) onFailure?.(from + index, failure);
       else onProgress((done += count));
     }
   };
