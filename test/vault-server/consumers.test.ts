@@ -132,6 +132,20 @@ describe("consumer_list", () => {
     expect(response.outcome()).toBe("403 forbidden");
   });
 
+  test("has one read of each account that names the same resource", async () => {
+    await share("R");
+    const link = { key_name: "db", owner: ANN };
+    await readFor(SHOP, "expose_link", link);
+    await swept(1);
+    clock.stepWall(120_000);
+    await readFor(SHOP, "version_expose_link", { ...link, key_version: 1 }, bob);
+    const found = await swept(2);
+    expect(found.map(({ consumer, version, account }) => [consumer, version, account])).toEqual([
+      [SHOP, 1, BOB],
+      [SHOP, 2, ANN],
+    ]);
+  });
+
   test("has the reads of several secrets, each with the name, or none if one is unknown", async () => {
     await ann!.call("protect", { key_name: "other", key_value: "x" });
     await readFor(SHOP, "expose", { key_name: "db" });

@@ -34,21 +34,26 @@ const tables = [...backedUpTables.map(({ name }) => name), ...omittedTables].fil
 
 const directory = new TestDirectory();
 let data: VaultData;
+
+/** Creates the tables of the first `version` steps. */
+const atVersion = (empty: VaultData, version: number): Promise<unknown> =>
+  onPostgres()
+    ? empty.run(
+        [
+          ...postgresMigrations.slice(0, version),
+          "CREATE TABLE schema_version (version integer NOT NULL)",
+          `INSERT INTO schema_version VALUES (${version})`,
+        ].join(";\n"),
+      )
+    : empty.run(
+        [...sqliteMigrations.slice(0, version), `PRAGMA user_version = ${version}`].join(";\n"),
+      );
+
 beforeEach(async () => {
   data = await createVaultData({ empty: true });
   const rows = await readFile(new URL("../lab/vault/schema-8-rows.sql", import.meta.url), "utf8");
-  if (onPostgres()) {
-    const steps = [
-      ...postgresMigrations.slice(0, VERSION),
-      "CREATE TABLE schema_version (version integer NOT NULL)",
-    ];
-    await data.run([...steps, `INSERT INTO schema_version VALUES (${VERSION})`].join(";\n"));
-    await data.run(rows.replaceAll(/x'([0-9a-f]*)'/gu, String.raw`'\x$1'`));
-  } else {
-    await data.run(
-      [...sqliteMigrations.slice(0, VERSION), `PRAGMA user_version = ${VERSION};`, rows].join("\n"),
-    );
-  }
+  await atVersion(data, VERSION);
+  await data.run(onPostgres() ? rows.replaceAll(/x'([0-9a-f]*)'/gu, String.raw`'\x$1'`) : rows);
 });
 afterEach(() => data[Symbol.asyncDispose]());
 
@@ -187,4 +192,35 @@ test("a team with the name of an address is removed with what was shared with it
   expect(await data.select("SELECT group_id FROM team_grants")).toEqual([{ group_id: "ops" }]);
   expect(before.length).toBeGreaterThan(0);
   for (const row of await revisions()) expect(before).not.toContainEqual(row);
+});
+
+test("a consumer of an earlier release keeps its read when another account names it", async () => {
+  // Given data in which a consumer has one row, whichever accounts name it.
+  await using former = await createVaultData({ empty: true });
+  await atVersion(former, onPostgres() ? 22 : 24);
+  const read = { consumer: "c/shop/VaultSecret/db", version: 2, account: ANN };
+  await former.run(
+    [
+      ...[ANN, BOB].map((email) => `INSERT INTO users VALUES ('${email}', 'hash', 5, 0, '')`),
+      `INSERT INTO secrets VALUES ('s1', '${ANN}', 'db', 3, 0, 9e15)`,
+      `INSERT INTO files VALUES ('f1', '${ANN}', 'db', 3)`,
+      ...["secret_consumers VALUES ('s1'", "file_consumers VALUES ('f1'"].map(
+        (row) => `INSERT INTO ${row}, '${read.consumer}', ${read.version}, 7, '${ANN}')`,
+      ),
+    ].join(";\n"),
+  );
+  // When another account names the same consumer, then each has its row.
+  await using store = await openStore(former.location);
+  for (const [kind, id] of [
+    ["secret", "s1"],
+    ["file", "f1"],
+  ] as const) {
+    await store.write(({ consumers }) =>
+      consumers.record(kind, id, { ...read, account: BOB, version: 1, readAt: 8 }, 50),
+    );
+    expect(await store.read(({ consumers }) => consumers.list(kind, id))).toEqual([
+      { ...read, account: BOB, version: 1, readAt: 8 },
+      { ...read, readAt: 7 },
+    ]);
+  }
 });

@@ -53,6 +53,16 @@ test("ConsumerUses writes each row once, at the cost of the account that read", 
   expect(await record()).toEqual([]);
 });
 
+test("ConsumerUses writes a row for each account that names the same consumer", async () => {
+  const { uses, record } = scene();
+  uses.note(use());
+  uses.note(use({ account: "bob@example.com" }));
+  expect(await record()).toEqual([
+    ["ops@example.com", "secret s1 db 9"],
+    ["bob@example.com", "secret s1 db 9"],
+  ]);
+});
+
 test("ConsumerUses writes the same version once a minute, and another one immediately", async () => {
   const { clock, uses, record } = scene();
   const rows: unknown[] = [];

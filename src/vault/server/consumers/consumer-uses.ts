@@ -14,8 +14,8 @@ const MAX_KNOWN = 100_000;
 
 type NotedUse = ConsumerUse & Pick<Consumer, "readAt">;
 
-const rowOf = ({ kind, entryId, consumer }: ConsumerUse): string =>
-  `${kind} ${entryId} ${consumer}`;
+const rowOf = ({ kind, entryId, consumer, account }: ConsumerUse): string =>
+  `${kind} ${entryId} ${consumer} ${account}`;
 
 /**
  * The uses of values by consumers that are not in the store yet: no read waits for their write, and

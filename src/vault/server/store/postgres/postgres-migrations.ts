@@ -1,5 +1,6 @@
 import {
   consumerTables,
+  consumersByAccount,
   identityTable,
   oneWaitingEmail,
   revisionsOfSubjects,
@@ -382,4 +383,5 @@ export const postgresMigrations: readonly string[] = [
   tokenIssues("double precision"),
   tokenIssuers('text COLLATE "C"'),
   shortTeamLooks,
+  consumersByAccount('text COLLATE "C"', "double precision", ""),
 ];

@@ -39,7 +39,7 @@ const REMOVE_GRANTS = [
   removeSql("person_grants", "email"),
   removeSql("hidden_team_grants", "group_id, email"),
   removeSql("team_grants", "group_id"),
-  removeSql("secret_consumers", "consumer"),
+  removeSql("secret_consumers", "consumer, account"),
 ];
 
 export function secretRemoval(db: SqlConnection): SecretRemovalTable {

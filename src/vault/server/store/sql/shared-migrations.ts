@@ -108,6 +108,37 @@ export const consumerTables = (text: string, time: string, options: string): str
     .join("");
 
 /**
+ * Returns the migration step that keeps one row of a consumer for each account that names it: an
+ * account replaced the rows of another before. It is never edited.
+ * @param text type of a column with text
+ * @param time type of a column with a timestamp
+ * @param options of the table
+ */
+export const consumersByAccount = (text: string, time: string, options: string): string =>
+  ["secret", "file"]
+    .map(
+      (kind) => `
+  ALTER TABLE ${kind}_consumers RENAME TO former_${kind}_consumers;
+  DROP INDEX ${kind}_consumers_by_time;
+  DROP INDEX ${kind}_consumers_by_account;
+  CREATE TABLE ${kind}_consumers (
+    ${kind}_id ${text} NOT NULL REFERENCES ${kind}s (id) ON DELETE CASCADE,
+    consumer ${text} NOT NULL,
+    version integer NOT NULL,
+    read_at ${time} NOT NULL,
+    account ${text} NOT NULL REFERENCES users (email) ON DELETE CASCADE,
+    PRIMARY KEY (${kind}_id, consumer, account)
+  ) ${options};
+  INSERT INTO ${kind}_consumers (${kind}_id, consumer, version, read_at, account)
+    SELECT ${kind}_id, consumer, version, read_at, account FROM former_${kind}_consumers;
+  DROP TABLE former_${kind}_consumers;
+  CREATE INDEX ${kind}_consumers_by_time ON ${kind}_consumers (read_at);
+  CREATE INDEX ${kind}_consumers_by_account ON ${kind}_consumers (account);
+  `,
+    )
+    .join("");
+
+/**
  * Returns the migration step for the times at which access tokens were issued, 0 for those before.
  * It is never edited.
  * @param time type of a column with a timestamp

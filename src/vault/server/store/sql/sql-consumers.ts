@@ -11,21 +11,21 @@ function statementsOf(kind: EntryKind) {
       INSERT INTO ${table} (${id}, consumer, version, read_at, account)
       SELECT e.id, CAST(?2 AS text), CAST(?3 AS integer), ?4, u.email
       FROM ${entries} AS e JOIN users AS u ON u.email = ?5 WHERE e.id = ?1
-      ON CONFLICT (${id}, consumer) DO UPDATE
-      SET version = excluded.version, read_at = excluded.read_at, account = excluded.account
+      ON CONFLICT (${id}, consumer, account) DO UPDATE
+      SET version = excluded.version, read_at = excluded.read_at
       WHERE excluded.read_at > ${table}.read_at AND (excluded.version <> ${table}.version
         OR excluded.read_at - ${table}.read_at >= ${WRITE_INTERVAL_MS})`,
     // The n-th of one account before the next one of another account.
     trim: `
-      DELETE FROM ${table} WHERE ${id} = ?1 AND consumer NOT IN (
-        SELECT consumer FROM (
-          SELECT consumer, read_at, ROW_NUMBER() OVER (PARTITION BY account ORDER BY read_at DESC, consumer) AS place
+      DELETE FROM ${table} WHERE ${id} = ?1 AND (consumer, account) NOT IN (
+        SELECT consumer, account FROM (
+          SELECT consumer, account, read_at, ROW_NUMBER() OVER (PARTITION BY account ORDER BY read_at DESC, consumer) AS place
           FROM ${table} WHERE ${id} = ?1) AS placed
-        ORDER BY place, read_at DESC, consumer LIMIT ?2)`,
-    list: `SELECT consumer, version, read_at, account FROM ${table} WHERE ${id} = ? ORDER BY read_at DESC, consumer`,
+        ORDER BY place, read_at DESC, consumer, account LIMIT ?2)`,
+    list: `SELECT consumer, version, read_at, account FROM ${table} WHERE ${id} = ? ORDER BY read_at DESC, consumer, account`,
     removeBefore: `
-      DELETE FROM ${table} WHERE (${id}, consumer) IN (
-        SELECT ${id}, consumer FROM ${table} WHERE read_at < ? ORDER BY read_at LIMIT ?)`,
+      DELETE FROM ${table} WHERE (${id}, consumer, account) IN (
+        SELECT ${id}, consumer, account FROM ${table} WHERE read_at < ? ORDER BY read_at LIMIT ?)`,
   };
 }
 

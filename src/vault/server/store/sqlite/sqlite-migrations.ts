@@ -1,5 +1,6 @@
 import {
   consumerTables,
+  consumersByAccount,
   identityTable,
   oneWaitingEmail,
   revisionsOfSubjects,
@@ -354,4 +355,5 @@ export const sqliteMigrations: readonly string[] = [
   tokenIssues("REAL"),
   tokenIssuers("TEXT"),
   shortTeamLooks,
+  consumersByAccount("TEXT", "REAL", "STRICT, WITHOUT ROWID"),
 ];

@@ -4,12 +4,12 @@ import type { Consumer, EntryKind } from "../records.ts";
 export const WRITE_INTERVAL_MS = 60_000;
 
 /**
- * The resources that read an entry, one row for each. The rows are removed with their entry, and
+ * The resources that read an entry, one row for each account that names one. The rows are removed with their entry, and
  * with the account that read.
  */
 export interface ConsumerTable {
   /**
-   * Records a read, unless a later one of the consumer is recorded, or the same version within the
+   * Records a read, unless a later one of the consumer by its account is recorded, or the same version within the
    * minute before. Keeps `keep` consumers of the entry, the newest ones of each account alike: one
    * account does not replace the consumers of another. Does nothing without the entry or the
    * account.

@@ -125,7 +125,7 @@ export const backedUpTables: readonly TableShape[] = [
   ...["secret", "file"].map((kind) => ({
     name: `${kind}_consumers`,
     columns: [`${kind}_id`, "consumer", "version", "read_at", "account"],
-    key: [`${kind}_id`, "consumer"],
+    key: [`${kind}_id`, "consumer", "account"],
   })),
   {
     name: "outbox",

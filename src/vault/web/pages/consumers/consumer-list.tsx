@@ -60,7 +60,7 @@ export function ConsumerList({ consumers, label, named = false }: ConsumerListPr
   return (
     <ul class="consumers" aria-label={label}>
       {consumers.slice(0, SHOWN).map(({ name, consumer, version, last_read_at: at, account }) => (
-        <li key={`${consumer} ${name}`}>
+        <li key={`${consumer} ${account} ${name}`}>
           <ConsumerText consumer={consumer} />:{" "}
           {named && (
             <>
