@@ -99,6 +99,40 @@ test("ConsumerUses divides long writes, and notes a bounded number of uses", asy
   expect(written.reduce((sum, rows) => sum + rows.length - 1, 0)).toBe(20_000);
 });
 
+test("ConsumerUses notes the uses of each account, however many another one has", async () => {
+  // Given a server that has noted as much as it keeps, for one account.
+  const { uses, record } = scene();
+  for (let row = 0; row < 20_000; row += 1) uses.note(use({ entryId: `s${row}` }));
+  // When others read, and the first one continues.
+  const accounts = ["bob@example.com", "cid@example.com"];
+  for (let row = 0; row < 50; row += 1)
+    for (const account of accounts) uses.note(use({ account, entryId: `s${row}` }));
+  for (let row = 0; row < 1_000; row += 1) uses.note(use({ entryId: `t${row}` }));
+  // Then only its oldest uses are missing. It may note these again.
+  uses.note(use({ entryId: "s0" }));
+  const rows = Map.groupBy(await record(), ([account]) => account);
+  const numbers = [...rows].map(([account, pages]) => [
+    account,
+    pages.flatMap((page) => page.slice(1)).length,
+  ]);
+  expect(numbers).toEqual([
+    ["ops@example.com", 19_900],
+    ["bob@example.com", 50],
+    ["cid@example.com", 50],
+  ]);
+  uses.note(use({ entryId: "s0" }));
+  expect(await record()).toEqual([["ops@example.com", "secret s0 db 9"]]);
+});
+
+test("ConsumerUses shares its bound evenly among accounts that all want it", async () => {
+  const { uses, record } = scene();
+  for (const account of ["a", "b", "c", "d"])
+    for (let row = 0; row < 20_000; row += 1) uses.note(use({ account, entryId: `s${row}` }));
+  const rows = Map.groupBy(await record(), ([account]) => account);
+  for (const pages of rows.values())
+    expect(Math.abs(pages.flatMap((page) => page.slice(1)).length - 5_000)).toBeLessThan(10);
+});
+
 test("ConsumerUses notes uses after the wall clock was set back", async () => {
   const { clock, uses, record } = scene();
   uses.note(use());

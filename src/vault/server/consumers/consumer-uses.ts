@@ -8,14 +8,16 @@ import { WRITE_INTERVAL_MS } from "../store/tables/consumer-table.ts";
 export const CONSUMERS_PER_ENTRY = 50;
 /** Rows that one transaction writes: too few to delay other writers. */
 const BATCH_SIZE = 100;
-/** Maximum number of noted uses, and of known uses of the last minute. */
+/** Maximum number of noted uses of all accounts, and of known uses of the last minute. */
 const MAX_NOTED = 20_000;
 const MAX_KNOWN = 100_000;
 
 type NotedUse = ConsumerUse & Pick<Consumer, "readAt">;
 
-const rowOf = ({ kind, entryId, consumer, account }: ConsumerUse): string =>
-  `${kind} ${entryId} ${consumer} ${account}`;
+const rowOf = ({ kind, entryId, consumer }: ConsumerUse): string =>
+  `${kind} ${entryId} ${consumer}`;
+
+const knownAs = (use: ConsumerUse): string => `${use.account} ${rowOf(use)} ${use.version}`;
 
 /**
  * The uses of values by consumers that are not in the store yet: no read waits for their write, and
@@ -23,8 +25,9 @@ const rowOf = ({ kind, entryId, consumer, account }: ConsumerUse): string =>
  */
 export class ConsumerUses {
   readonly #clock: Clock;
-  /** The last use for each row. */
-  #noted = new Map<string, NotedUse>();
+  /** The last use for each row, of each account. */
+  readonly #noted = new Map<string, Map<string, NotedUse>>();
+  #count = 0;
   /** Time of the last noted use of each version, for a minute. */
   readonly #known = new Map<string, number>();
 
@@ -32,17 +35,43 @@ export class ConsumerUses {
     this.#clock = clock;
   }
 
-  /** Notes a read, unless the same version was noted within the minute before. */
+  /**
+   * Notes a read, unless the same version was noted within the minute before. Above the bound an
+   * account replaces the oldest uses of the one with the most; that one notes no further ones.
+   */
   note(use: ConsumerUse): void {
     const readAt = this.#clock.now();
     const row = rowOf(use);
-    const version = `${row} ${use.version}`;
+    const version = knownAs(use);
     const known = this.#known.get(version);
     if (known !== undefined && readAt - known < WRITE_INTERVAL_MS && readAt >= known) return;
-    if (this.#noted.size >= MAX_NOTED && !this.#noted.has(row)) return;
+    const own = this.#noted.get(use.account) ?? new Map<string, NotedUse>();
+    const isNew = !own.has(row);
+    if (isNew && this.#count >= MAX_NOTED && !this.#makeRoom(own.size)) return;
     if (this.#known.size >= MAX_KNOWN) this.#known.clear();
     this.#known.set(version, readAt);
-    this.#noted.set(row, { ...use, readAt });
+    if (isNew) this.#count += 1;
+    this.#noted.set(use.account, own.set(row, { ...use, readAt }));
+  }
+
+  /** Removes a use of the account with the most, for one that has clearly fewer. */
+  #makeRoom(fewer: number): boolean {
+    let most: Map<string, NotedUse> = new Map();
+    for (const uses of this.#noted.values()) if (uses.size > most.size) most = uses;
+    const [oldest] = most.values();
+    if (!oldest || most.size <= fewer + 1) return false;
+    this.#remove(oldest);
+    this.#known.delete(knownAs(oldest));
+    return true;
+  }
+
+  /** Removes a use, unless a later one of its row was noted since. */
+  #remove(use: NotedUse): void {
+    const uses = this.#noted.get(use.account);
+    if (uses?.get(rowOf(use)) !== use) return;
+    uses.delete(rowOf(use));
+    if (uses.size === 0) this.#noted.delete(use.account);
+    this.#count -= 1;
   }
 
   /**
@@ -51,8 +80,8 @@ export class ConsumerUses {
    */
   async record(store: Pick<Store, "write">): Promise<void> {
     this.#forget();
-    const noted = [...this.#noted.values()];
-    for (const [account, uses] of Map.groupBy(noted, (use) => use.account)) {
+    const noted = [...this.#noted].map(([account, uses]) => [account, [...uses.values()]] as const);
+    for (const [account, uses] of noted) {
       for (const some of pagesOf(uses, BATCH_SIZE)) await this.#write(store, account, some);
     }
   }
@@ -69,8 +98,7 @@ export class ConsumerUses {
       },
       { account },
     );
-    // A later use of a row may have been noted since.
-    for (const use of uses) if (this.#noted.get(rowOf(use)) === use) this.#noted.delete(rowOf(use));
+    for (const use of uses) this.#remove(use);
   }
 
   /** Forgets the times that no longer matter. */
