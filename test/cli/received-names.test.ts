@@ -5,7 +5,7 @@ import type { ProcessResult } from "../lab/real/processes/vaultsync-process.ts";
 import { TestDirectory } from "../lab/test-directory.ts";
 import { useVault } from "../lab/vault/use-vault.ts";
 
-const { vault, ann, bob } = await useVault();
+const { vault, ann, bob, cid } = await useVault();
 const directory = new TestDirectory();
 
 /** Runs a command as Ann. */
@@ -56,4 +56,21 @@ test("secret set stores nothing in another user's secret unless its owner is nam
   expect(await valueOfBob()).toBe("value of bob");
   expect(await set("--owner", bob.email)).toMatchObject({ code: 0 });
   expect(await valueOfBob()).toBe("value of ann");
+});
+
+test("storing a value under a name that several users share says how to store an own one", async () => {
+  for (const sender of [bob, cid]) {
+    await sender.call("protect", { key_name: "both", key_value: "theirs" });
+    const share = { key_name: "both", usr_id_from: sender.email, usr_id_to: ann.email };
+    await sender.call("share", { ...share, permission: "RW" });
+  }
+  const file = directory.join("value");
+  await writeFile(file, "value of ann");
+  const store = (...more: string[]): Promise<ProcessResult> =>
+    run("secret", "set", "both", "--value-file", file, ...more);
+  expect(await store()).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/--owner \(bob@.*, cid@.*\).*, or --owner ann@example\.com /u),
+  });
+  expect(await store("--owner", ann.email)).toMatchObject({ code: 0 });
 });

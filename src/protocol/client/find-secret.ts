@@ -18,11 +18,13 @@ export async function listSecrets(client: VaultClient): Promise<readonly SecretR
 /**
  * Returns the listed secret of this name; the account's own one before received ones, unless an
  * owner is named.
+ * @param alternative what a user who means none of them can do, for the error
  * @throws Error when several received secrets have the name
  */
 export async function findSecret(
   client: VaultClient,
   { name, owner }: SecretName,
+  alternative = "",
 ): Promise<SecretRecord | undefined> {
   const named = (await listSecrets(client)).filter((record) => record.key_name === name);
   const ofUser = (email: string): SecretRecord | undefined =>
@@ -33,7 +35,7 @@ export async function findSecret(
   if (own !== undefined || second === undefined) return own ?? first;
   const owners = named.map((record) => record.owner).join(", ");
   throw new Error(
-    `several users shared a secret of this name: select one with --owner (${owners})`,
+    `several users shared a secret of this name: select one with --owner (${owners})${alternative}`,
   );
 }
 

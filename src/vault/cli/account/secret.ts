@@ -122,8 +122,9 @@ interface Target {
 
 /** @throws Error of `requireNamed` */
 async function targetOf(client: VaultClient, name: string, flags: OwnerFlags): Promise<Target> {
-  const known = await findSecret(client, { name, owner: flags.owner });
-  const purpose = `to store the value there, or --owner ${client.email} for a secret of yours`;
+  const orOwn = `, or --owner ${client.email} for a secret of yours`;
+  const known = await findSecret(client, { name, owner: flags.owner }, orOwn);
+  const purpose = `to store the value there${orOwn}`;
   if (known) requireNamed(client, known, flags, purpose);
   // A user who may only write does not see the secret in the list.
   const owner = known?.owner ?? flags.owner;
