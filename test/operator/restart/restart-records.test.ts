@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import { RESTART_STATE_ANNOTATION } from "../../../src/operator/api/names.ts";
+import { data, remove, synced } from "../../lab/kube/removed-sources.ts";
+import { StatusError } from "../../lab/simulated/api-server/status-error.ts";
 
 const WEB = { kind: "Deployment", name: "web" } as const;
 
@@ -117,4 +119,119 @@ describe("a workload", () => {
       scene.workloads.get("Deployment", "web").metadata.annotations?.[RESTART_STATE_ANNOTATION],
     ).not.toBe(former);
   });
+});
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** Starts an operator that restarts a workload from 02:00 to 03:00, at 00:30. */
+async function restarting(): Promise<SimulatedWorld> {
+  const scene = await SimulatedWorld.shop("db");
+  const untilMidnight = DAY - (scene.clock.now() % DAY);
+  await scene.settle(untilMidnight + HOUR / 2);
+  scene.workloads.create("Deployment", "web");
+  const windows = [{ schedule: "0 2 * * *", duration: "1h" }];
+  scene.follow(
+    { password: "db" },
+    { rolloutRestart: [{ kind: "Deployment", name: "web", windows }] },
+  );
+  await scene.settle();
+  return scene;
+}
+
+const count = (scene: SimulatedWorld): number => scene.workloads.count("Deployment", "web");
+
+test("a workload is restarted in its window, once for all changes before, also after a restart", async () => {
+  await using scene = await restarting();
+  scene.vault().lists({ name: "db", version: 2 });
+  await scene.settle(60_000);
+  expect(scene.outcome()).toBe("password=vault db@2, Synced");
+  const [shown] = scene.workloads.shown("db");
+  expect(shown?.result).toBe("Progressing");
+  expect(shown?.message).toMatch(/^waits: its next window opens at .*T02:00:00\.000Z$/u);
+  scene.takeRequests();
+  await scene.settle(HOUR / 2);
+  expect(scene.takeRequests()).toEqual([]);
+  await scene.replace();
+  scene.vault().lists({ name: "db", version: 3 });
+  await scene.settle(HOUR / 4);
+  expect(count(scene)).toBe(0);
+  await scene.settle(HOUR);
+  expect(count(scene)).toBe(1);
+});
+
+test("a change within the window restarts the workload at the end of the quiet window", async () => {
+  await using scene = await restarting();
+  await scene.settle(1.75 * HOUR);
+  scene.vault().lists({ name: "db", version: 2 });
+  await scene.settle(35_000);
+  expect(count(scene)).toBe(1);
+  expect(scene.workloads.shown("db")[0]?.message ?? "").not.toContain("window");
+});
+
+test("an edit that removes the windows restarts the workload", async () => {
+  await using scene = await restarting();
+  scene.vault().lists({ name: "db", version: 2 });
+  await scene.settle(60_000);
+  expect(count(scene)).toBe(0);
+  scene.follow({ password: "db" }, { rolloutRestart: [{ kind: "Deployment", name: "web" }] });
+  await scene.settle(60_000);
+  expect(count(scene)).toBe(1);
+});
+
+const VALUES = { username: "ann", password: "secret", more: "1" };
+const keys = data("username", "password", "more");
+const rolloutRestart = [{ kind: "Deployment", name: "web" }];
+
+/** Starts an operator that restarts a Deployment for a target whose type the spec has changed. */
+async function retyped(): Promise<SimulatedWorld> {
+  const scene = await synced(VALUES, { data: keys, rolloutRestart });
+  scene.workloads.create("Deployment", "web");
+  const target = { type: "kubernetes.io/basic-auth" };
+  scene.follow({}, { data: keys, target, rolloutRestart });
+  await scene.settle();
+  return scene;
+}
+
+// Found by a review: the status kept the digest of the former bytes.
+test("a workload is restarted when a key leaves a target whose type has changed", async () => {
+  await using scene = await retyped();
+  await remove(scene, VALUES, "password");
+  expect(scene.outcome()).toBe("more=1 username=ann, TargetImmutable");
+  await scene.settle(60_000);
+  expect(scene.workloads.count("Deployment", "web")).toBe(1);
+  await scene.replace();
+  await scene.settle(3_600_000);
+  expect(scene.workloads.count("Deployment", "web")).toBe(1);
+});
+
+test("a workload is restarted for a removal whose status cannot be written immediately", async () => {
+  await using scene = await retyped();
+  scene.network = {
+    send: ({ verb, resource }) => {
+      const isStatus = verb === "update" && resource.kind === "VaultSecret";
+      if (isStatus && scene.target()?.data?.["password"] === undefined)
+        throw new StatusError(500, "InternalError");
+    },
+  };
+  await remove(scene, VALUES, "password");
+  scene.network = {};
+  await scene.settle(180_000);
+  expect(scene.outcome()).toBe("more=1 username=ann, TargetImmutable");
+  expect(scene.workloads.count("Deployment", "web")).toBe(1);
+});
+
+test("a workload is restarted when a key leaves a former target that stays", async () => {
+  await using scene = await synced(VALUES, { data: keys, rolloutRestart });
+  scene.workloads.create("Deployment", "web");
+  scene.vault().lists({ name: "username" }, { name: "password" });
+  scene.follow({}, { data: keys, target: { name: "new" }, rolloutRestart });
+  await scene.settle();
+  await remove(scene, { username: "ann", password: "secret" }, "password");
+  await scene.settle(60_000);
+  expect(scene.outcome()).toBe("more=1 username=ann, SourceMissing");
+  expect(scene.workloads.count("Deployment", "web")).toBe(1);
+  await scene.replace();
+  await scene.settle(3_600_000);
+  expect(scene.workloads.count("Deployment", "web")).toBe(1);
 });

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
 import {
+  freeze,
   list,
   mergedValue,
   update,
   withAnotherName,
   withMergedVersion,
-  freeze,
 } from "./gated-targets.ts";
+import { SECRETS } from "../../../src/operator/kube/resource.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -253,3 +254,27 @@ function reasonOf(scene: SimulatedWorld, name: string): string | undefined {
   const ready = scene.condition("Ready", name);
   return ready?.status === "True" ? update(scene, name)?.reason : ready?.reason;
 }
+
+/** Changes an annotation of the target, as a tool does. */
+function touch(scene: SimulatedWorld): void {
+  const metadata = { annotations: { "vaultsync.dev/content": "other" } };
+  scene.server.patch(SECRETS, { namespace: "shop", name: "db" }, { metadata });
+}
+
+// A repair had nothing of the former vault, and followed the present one.
+test.each([
+  { gate: "a freeze", close: (scene: SimulatedWorld) => scene.freeze() },
+  { gate: "a hold", close: (scene: SimulatedWorld) => hold(scene, "*") },
+])("$gate keeps the bytes of a former vault in an edited target", async ({ close }) => {
+  await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
+  close(scene);
+  await scene.settle();
+  scene.connect("vault", { url: "https://other.example.com" });
+  scene.vault("other").lists({ name: "db", version: 2 });
+  await scene.settle();
+  touch(scene);
+  await scene.settle();
+  expect(scene.outcome()).toBe("password=vault db@1, VersionNotFound");
+  await scene.replace();
+  expect(scene.outcome()).toBe("password=vault db@1, VersionNotFound");
+});
