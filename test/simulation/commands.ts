@@ -311,7 +311,8 @@ function confirmRemovals(
   const find = (): KubeObject | undefined => world.server.find(kinds[kind]!, { namespace, name });
   const held = heldRemovals(find());
   if (held === undefined) return;
-  const annotations = { [CONFIRM_REMOVALS_ANNOTATION]: `${Number(held) - (right ? 0 : 1)}` };
+  // An edit may let go of a hold's names before the operator sees a number that is a little lower.
+  const annotations = { [CONFIRM_REMOVALS_ANNOTATION]: right ? held : `1${held}` };
   if (right) {
     world.onConfirm();
     world.confirmations.confirmed(find, held);

@@ -14,7 +14,7 @@ const origin = (name: string, version: number, whole = VALUE): Origin => ({
   order: 1,
   whole,
   parts: new Map(),
-  metadata: {},
+  metadata: [],
 });
 
 test("bytes that were copied have the origin that a resource names, or else the first one", () => {

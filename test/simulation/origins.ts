@@ -15,20 +15,23 @@ export interface Origin {
   readonly whole: string;
   /** The bytes in base64 of the parts of a value, by name: see `valueOf`. */
   readonly parts: ReadonlyMap<string, string>;
-  /** The metadata that was listed with this version; of a file: none. */
-  readonly metadata: Readonly<Record<string, unknown>>;
+  /** The metadata that was listed with each of these versions; of a file: none. */
+  readonly metadata: Readonly<Record<string, unknown>>[];
 }
 
 const isSamePlace = (a: Origin, b: Origin): boolean =>
   a.kind === b.kind && a.vault === b.vault && a.owner === b.owner && a.name === b.name;
 
-/** Adds an origin. One of the same bytes and place has the versions of both. */
+/** Adds an origin. One of the same bytes and place has the versions, and the metadata, of both. */
 function added<K>(all: Map<K, Origin[]>, key: K, origin: Origin): void {
   const known = all.get(key) ?? [];
   all.set(key, known);
   const same = known.find((one) => isSamePlace(one, origin));
   if (same === undefined) known.push(origin);
-  else for (const version of origin.versions) same.versions.add(version);
+  else {
+    for (const version of origin.versions) same.versions.add(version);
+    same.metadata.push(...origin.metadata.filter((one) => !same.metadata.includes(one)));
+  }
 }
 
 /**

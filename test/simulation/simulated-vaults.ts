@@ -172,7 +172,7 @@ export class SimulatedVaults {
         order: number,
         whole: toBase64(text),
         parts,
-        metadata: secret.metadata,
+        metadata: [secret.metadata],
       });
       if (minutes !== undefined && !isShared) this.#setDeadline({ vault, owner, name }, minutes);
     });
@@ -194,7 +194,7 @@ export class SimulatedVaults {
       order,
       whole: toBase64(value),
       parts: new Map(),
-      metadata: {},
+      metadata: [],
     });
   }
 
@@ -226,7 +226,10 @@ export class SimulatedVaults {
     const [at, order] = [this.#clock.monotonic(), this.#written];
     const versions = new Set([version]);
     const numbers = canariesIn(Buffer.from(base64, "base64"));
-    this.#record({ ...ref, versions, at, order, whole: base64, parts, metadata }, numbers);
+    this.#record(
+      { ...ref, versions, at, order, whole: base64, parts, metadata: [metadata] },
+      numbers,
+    );
     if (minutes !== undefined) this.#setDeadline(ref, minutes);
   }
 

@@ -36,6 +36,8 @@ interface Loss {
     readonly name: string;
     readonly owner: string;
     readonly connection: string;
+    /** Without the connection nothing shows that a name has disappeared. */
+    readonly isListed: () => boolean;
     readonly target: string;
   }[];
   /** Numbers of names, each of a connection, and of targets that there were. */
@@ -171,7 +173,8 @@ export class BlastLimit {
     const isBack = (name: string, owner: string): boolean =>
       vaults.list(vault, owner).some((one) => one.key_name === name && one.owner === owner);
     const gone = lost.filter(
-      ({ name, owner }) => vaults.changedAt(vault, name) <= at && !isBack(name, owner),
+      ({ name, owner, isListed }) =>
+        vaults.changedAt(vault, name) <= at && !isBack(name, owner) && isListed(),
     );
     const ofConnections = gone.map(({ name, connection }) => `${connection} ${name}`);
     const ofTargets = gone.map(({ target }) => target);
@@ -261,6 +264,7 @@ export class BlastLimit {
         name: origin.name,
         owner: origin.owner,
         connection,
+        isListed: () => connectionOf(this.#world, namespace, spec) !== undefined,
         target: targetOf(resource),
       }));
     });

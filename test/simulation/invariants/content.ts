@@ -41,7 +41,7 @@ function isCopied(
  */
 const isMatched = ({ metadata, version }: Item, origin: Origin): boolean =>
   metadata === undefined ||
-  hasMetadata(origin, metadata) ||
+  origin.metadata.some((listed) => hasMetadata({ metadata: listed }, metadata)) ||
   (typeof version === "number" && origin.versions.has(version));
 
 /**

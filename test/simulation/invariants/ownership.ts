@@ -41,8 +41,8 @@ export function checkPlace({ resource, before, after, user }: Change, name: stri
         : "created or deleted a resource";
     const isTargetKind = resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind;
     if (!isTargetKind) return "which is never a target";
-    // A resource of the cluster may select every namespace.
-    if (isFanOutOwner(ownerOf((after ?? before)!) ?? "")) return undefined;
+    // A resource of the cluster may select every namespace, and releases what it leaves there.
+    if ([before, after].some((one) => one && isFanOutOwner(ownerOf(one) ?? ""))) return undefined;
     if (isOwnNamespace)
       return before === undefined && metadata.name === "vaultsync-content-key"
         ? undefined

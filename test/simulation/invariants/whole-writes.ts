@@ -58,7 +58,10 @@ export function checkWhole(write: TargetWrite): void {
               isUntrusted(item) ||
               lacksPart(item, newer) ||
               isUnfit(item, newer) ||
-              (item.metadata !== undefined && !hasMetadata(newer, item.metadata))),
+              (item.metadata !== undefined &&
+                !newer.metadata.some((metadata) =>
+                  hasMetadata({ metadata }, item.metadata ?? {}),
+                ))),
         )
       );
     });
