@@ -170,6 +170,20 @@ describe("the same version with other bytes, as after a restored backup", () => 
     },
   );
 
+  // The key that was renamed lost its version in the hold, and the resource was Ready without it.
+  test("is not followed with a hold of a version that does not exist, under a new key", async () => {
+    await using scene = await SimulatedWorld.following(
+      [{ name: "db", version: 1, createdAt: 1_000 }],
+      { password: "db" },
+    );
+    scene.annotate({ "vaultsync.dev/hold": '{"versions": {"login": 5}}' });
+    scene.vault().expose = () => ({ value: "recreated" });
+    scene.vault().lists({ name: "db", version: 1, createdAt: 2_000 });
+    scene.follow({ login: "db" });
+    await scene.settle();
+    expect(scene.outcome()).toBe("password=vault db@1, VersionNotFound");
+  });
+
   // The list has no creation time of such a version.
   test("is unknown below the latest one: its bytes stay until the target is deleted", async () => {
     await using scene = await SimulatedWorld.following(

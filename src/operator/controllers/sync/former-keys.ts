@@ -38,7 +38,24 @@ export function withFormerKeys(
       resource,
       all.map(({ id }) => id),
     ).length;
-  return lackOf(items) > lackOf(resource.items) ? undefined : { ...resource, items };
+  return lackOf(items) > lackOf(resource.items)
+    ? undefined
+    : { ...resource, items, hold: withFormerKeysHeld(resource.hold, keys) };
+}
+
+/** Returns a hold that keeps the version of each item under its former key as well. */
+function withFormerKeysHeld(
+  hold: SyncResource["hold"],
+  keys: ReadonlyMap<SyncItem, string>,
+): SyncResource["hold"] {
+  if (hold === undefined) return undefined;
+  const versions = new Map(hold.versions);
+  for (const [{ id }, former] of keys) {
+    const version = hold.versions.get(id);
+    if (version === undefined) versions.delete(former);
+    else versions.set(former, version);
+  }
+  return { ...hold, versions };
 }
 
 /** Returns what a target has under keys that no item names. A rule knows its own keys. */
