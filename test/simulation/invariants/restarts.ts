@@ -7,6 +7,7 @@ import {
 } from "../../../src/operator/restart/restart-state.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../lab/simulated/api-server/collection.ts";
+import { isFanOut } from "../fanned-out.ts";
 import { isServed } from "../reach.ts";
 import { Violation, type World } from "../world.ts";
 import type { KnownSpecs } from "./spec-history.ts";
@@ -124,14 +125,16 @@ export function outdatedWorkload(world: World): string | undefined {
 function isRestartedFor(
   { replicas }: World,
   workload: KubeObject,
-  { spec, status }: KubeObject,
+  { kind, spec, status }: KubeObject,
 ): boolean {
   const { rolloutRestart = [] } = spec as { rolloutRestart?: readonly { readonly kind: string }[] };
   const { target } = (status ?? {}) as { target?: { kind: string; name: string; digest?: string } };
-  if (target?.digest === undefined) return false;
+  const { shards, targetWatch } = replicas.config;
+  const isUnseen =
+    isFanOut(kind) && target?.kind === "Secret" && shards > 1 && targetWatch === "off";
+  if (target?.digest === undefined || isUnseen) return false;
   const isNamed =
-    workload.metadata.name === WORKLOAD &&
-    rolloutRestart.some(({ kind }) => kind === workload.kind);
+    workload.metadata.name === WORKLOAD && rolloutRestart.some((one) => one.kind === workload.kind);
   return isNamed || (replicas.config.autoRestart === "on" && asksForRestart(workload, target));
 }
 
