@@ -157,8 +157,8 @@ export const fanOutBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "controllers/fan-out/fan-out-status.ts",
-        from: "if (pending > 0)",
-        to: "if (pending > parts.length)",
+        from: "if (pending.length > 0)",
+        to: "if (pending.length > parts.length)",
       },
     ],
   },

@@ -106,6 +106,41 @@ test.each<[what: string, parts: readonly Part[], changes: object, ready: string]
   expect(readyOf(statusOf(parts, changes))).toBe(ready);
 });
 
+/** A namespace that a new process has tried only, because its vault failed. */
+function retried(namespace: string): Part {
+  const condition = {
+    type: "Reconciling",
+    status: "True",
+    reason: "VaultUnreachable",
+    message: "size mismatch",
+    lastTransitionTime: time,
+  } as const;
+  return { namespace, status: { observedGeneration: 2, conditions: [condition] } };
+}
+
+// It was counted as in sync: the resource was Ready while its target had other keys.
+test("a namespace that a new process could not read does not change Ready", () => {
+  const failed = readFanOutStatus(
+    "ClusterVaultSecret",
+    statusOf([part("a", "InvalidContent"), part("b")]),
+  );
+  const next = nextFanOutStatus(failed, input([retried("a"), part("b")])) as Shown;
+  expect(readyOf(next)).toBe(
+    "False InvalidContent: 1 of 2 namespaces not in sync; a: InvalidContent in a",
+  );
+  expect(next["namespaces"]).toEqual({ selected: 2, ready: 1, failed: 0 });
+});
+
+test("a namespace that was never in sync and is retried is not synced yet", () => {
+  const before = readFanOutStatus("ClusterVaultSecret", statusOf([part("b")]));
+  const next = nextFanOutStatus(before, input([retried("a"), part("b")])) as Shown;
+  expect(readyOf(next)).toBe("False Progressing: 1 of 2 namespaces not synced yet");
+  const later = readFanOutStatus("ClusterVaultSecret", next);
+  expect(readyOf(nextFanOutStatus(later, input([retried("a"), part("b")])) as Shown)).toBe(
+    readyOf(next),
+  );
+});
+
 test("a suspended resource is Unknown, and stalled in no namespace", () => {
   const suspended = { ...RESOURCE, suspend: true };
   const status = statusOf([part("a", "Suspended")], { resource: suspended });

@@ -62,9 +62,17 @@ const readyOf = ({ status }: Part): Condition | undefined =>
 
 /** Reports whether a namespace has what this generation requests, or says why not. */
 function isDecided(part: Part, generation: number): boolean {
-  const { status, observedGeneration = generation } = readyOf(part) ?? {};
-  return isKnown(part, generation) && (status !== "True" || observedGeneration === generation);
+  const ready = readyOf(part);
+  if (ready === undefined || !isKnown(part, generation)) return false;
+  return ready.status !== "True" || (ready.observedGeneration ?? generation) === generation;
 }
+
+/**
+ * Reports whether this process has only tried so far what it retries now: what an earlier one said
+ * of this generation is all that is known of a namespace.
+ */
+const isRetried = (part: Part, generation: number): boolean =>
+  isKnown(part, generation) && readyOf(part) === undefined;
 
 /** A namespace whose target is not in sync. */
 interface Failure {
@@ -93,11 +101,31 @@ function absentText(absent: readonly string[]): string {
   return `; no namespace has the name ${firstOf(absent)}`;
 }
 
-function readyCondition(input: Input, failures: readonly Failure[]): ReadyCondition {
+/** Returns the condition Ready of a resource with namespaces that are not decided. */
+function pendingCondition(
+  { conditions, namespaces }: FanOutStatus,
+  { resource: { generation }, parts, absent }: Input,
+  pending: readonly Part[],
+): ReadyCondition | undefined {
+  // What was said of fewer namespaces says nothing of a new one.
+  const wasDecided =
+    findCondition(conditions, "Ready")?.observedGeneration === generation &&
+    namespaces?.selected === parts.length;
+  if (wasDecided && pending.every((part) => isRetried(part, generation))) return undefined;
+  const counts = `${pending.length} of ${namespacesText(parts.length)}`;
+  return notReady("Progressing", `${counts} not synced yet${absentText(absent)}`);
+}
+
+/** Returns the condition Ready; `undefined`: it stays unchanged, because nothing new is known. */
+function readyCondition(
+  before: FanOutStatus,
+  input: Input,
+  failures: readonly Failure[],
+): ReadyCondition | undefined {
   const { resource, invalid, parts, absent } = input;
   if (invalid !== undefined) return invalid;
   if (resource.suspend) return SUSPENDED;
-  const pending = parts.filter((part) => !isDecided(part, resource.generation)).length;
+  const pending = parts.filter((part) => !isDecided(part, resource.generation));
   // Access is a decision of the connection: what it does not allow is not awaited.
   const awaited = failures.filter(({ reason }) => reason !== "NamespaceNotAllowed");
   const [worst] = [...awaited].sort((a, b) => Number(b.isStalled) - Number(a.isStalled));
@@ -107,8 +135,7 @@ function readyCondition(input: Input, failures: readonly Failure[]): ReadyCondit
       worst.reason,
       `${awaited.length} of ${all} not in sync; ${worst.namespace}: ${worst.message}`,
     );
-  if (pending > 0)
-    return notReady("Progressing", `${pending} of ${all} not synced yet${absentText(absent)}`);
+  if (pending.length > 0) return pendingCondition(before, input, pending);
   const denied = failures.length;
   const [first] = failures;
   if (first !== undefined && denied === parts.length)
@@ -202,14 +229,14 @@ export function nextFanOutStatus(before: FanOutStatus, input: Input): object {
   const { resource, parts, now } = input;
   const known = parts.filter((part) => isKnown(part, resource.generation));
   const failures = known.flatMap(failureOf);
-  const ready = readyCondition(input, failures);
+  const ready = readyCondition(before, input, failures);
   const { conditions, observedGeneration } = attemptStatus(before, {
     readyCondition: ready,
     reconciling: sharedCondition(parts, "Reconciling")[0],
     items: SHARED.flatMap((type) => sharedCondition(parts, type)),
     consequence: "",
     generation: resource.generation,
-    isOverdue: failures.some((one) => one.isStalled && one.reason === ready.reason),
+    isOverdue: failures.some((one) => one.isStalled && one.reason === ready?.reason),
     now,
   });
   const { forceSync } = resource;
