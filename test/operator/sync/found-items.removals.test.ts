@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { vaultConnectionKind } from "../../../src/operator/api/kinds.ts";
 import { SimulatedWorld } from "../../lab/simulated/simulated-world.ts";
+import { synced } from "../../lab/kube/removed-sources.ts";
 import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 
 const prod = { environment_type: "prod" };
@@ -32,6 +33,41 @@ async function withoutMetadata(
   expect(scene.outcome()).toBe(BOTH);
   return scene;
 }
+
+/**
+ * Starts an operator that has a part of the secret `db` under `password`. An edit requests `db` by a
+ * rule, next to secrets that are missing. Then `db` gets a deadline, and disappears.
+ */
+async function foundUnderFormerKey(target: object, isLate: boolean): Promise<SimulatedWorld> {
+  const part = { key: "db", property: "/a" };
+  const data = [{ secretKey: "password", remoteRef: part, optional: true }];
+  const scene = await synced({ db: '{"a": "1"}' }, { data, target });
+  const received = { key: "db", owner: "ann@example.com" };
+  const dataFrom = [{ find: { name: { regexp: "^db$" } } }];
+  scene.follow({ login: received, other: "missing" }, { dataFrom, target });
+  await scene.settle();
+  scene.vault().lists({ name: "db", version: 2, deleteAt: scene.clock.now() + MINUTE });
+  await scene.settle(30_000);
+  expect(scene.outcome()).toBe("password=1, SourceMissing");
+  if (isLate) await scene.replace();
+  await scene.settle(MINUTE);
+  scene.vault().lists();
+  await scene.settle(10_000);
+  return scene;
+}
+
+// Found by the simulation (seed 31337, episode 678): nothing named its bytes any more.
+describe("a found secret whose bytes a target has under a key of an earlier spec", () => {
+  test.each([false, true])("leaves it at its deadline, after a restart: %s", async (isLate) => {
+    await using scene = await foundUnderFormerKey({}, isLate);
+    expect(scene.outcome()).toBe("absent, SourceMissing");
+  });
+
+  test("stays with whenRemoved: Retain", async () => {
+    await using scene = await foundUnderFormerKey({ whenRemoved: "Retain" }, false);
+    expect(scene.outcome()).toBe("password=1, SourceMissing");
+  });
+});
 
 // Found by the simulation: the deadline of an entry that its rule does not find any more was
 // forgotten, and its bytes stayed.

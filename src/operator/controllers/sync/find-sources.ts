@@ -3,7 +3,13 @@ import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Find, isMerged } from "../../sync/sync-resource.ts";
 import { reportedKeys, reportedName } from "../../sync/stored-status.ts";
 import { showsTarget } from "../../sync/sync-status.ts";
-import { type Claims, ownClaims, type TargetState, targetState } from "../../sync/target.ts";
+import {
+  type Claims,
+  idsOfEntries,
+  ownClaims,
+  type TargetState,
+  targetState,
+} from "../../sync/target.ts";
 import { patternReference } from "../../vault-client/pattern.ts";
 import type { FormerTarget } from "./target-records.ts";
 import { checkAccess } from "../../sync/namespace-access.ts";
@@ -64,6 +70,28 @@ function claimedBefore(
 }
 
 /**
+ * Returns the names that a rule found, according to the status, and that are gone, while a target
+ * has their bytes under a key of an earlier spec: they leave it with the entry.
+ */
+function keptUnderOtherKeys(
+  { access, before }: Listed,
+  all: readonly Claims[],
+  find: Find,
+  isListed: (name: string) => boolean,
+): EarlierName[] {
+  const sources = new Set(
+    all.flatMap((claims) => [...claims.values()].map(({ source }) => source)),
+  );
+  return reportedKeys(before, find).filter(
+    ({ name }) =>
+      !isListed(name) &&
+      idsOfEntries(access.vault, name, [undefined, access.account])
+        .values()
+        .some((id) => sources.has(id)),
+  );
+}
+
+/**
  * Adds the entries that rules find to the items of a resource, among those that its namespace may
  * read. Returns the condition instead if one of them may not be read any more. `formerTargets` returns
  * the former targets that are still there.
@@ -90,7 +118,7 @@ export function findSources(
     earlier: (find: Find) => [
       ...claimedBefore(find, claims, isListed),
       // A status is all that is known if the annotations of the target are lost.
-      ...(isLost ? reportedKeys(before, find) : []),
+      ...(isLost ? reportedKeys(before, find) : keptUnderOtherKeys(input, claims, find, isListed)),
     ],
     served: (key) => {
       if (state.state === "owned" && !hasNoClaims(input, state))
