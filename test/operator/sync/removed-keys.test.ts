@@ -25,6 +25,19 @@ import { SHOP, valuesOf } from "../../lab/simulated/simulated-operator.ts";
  * extracted objects, types.
  */
 const MINUTE = 60_000;
+// Found by the simulation (seed 1, episode 2303): the status named the former key until a resync.
+test("a target that is removed with a renamed key leaves no former key in the status", async () => {
+  await using scene = await SimulatedWorld.following([{ name: "db" }], { password: "db" });
+  scene.vault().lists({ name: "db", deleteAt: scene.clock.now() + MINUTE });
+  await scene.settle(55_000);
+  const login = { secretKey: "login", remoteRef: { key: "db" }, optional: true };
+  scene.follow({}, { data: [login] });
+  scene.vault().lists();
+  await scene.settle(30_000);
+  expect(scene.outcome()).toBe("absent, Synced");
+  expect(scene.status().items).toMatchObject([{ secretKey: "login", key: "db" }]);
+});
+
 describe("an extracted object next to another one", () => {
   const values = { a: '{"a": "1"}', b: '{"password": "p"}', conf: "x" };
   const spec = {

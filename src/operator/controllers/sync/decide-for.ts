@@ -6,6 +6,7 @@ import { withFormerKeys } from "./former-keys.ts";
 import { withReported } from "./reported-versions.ts";
 import { bytesOf, resolveItems } from "./resolve-items.ts";
 import { deadlinesOf } from "./resource-memory.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { Observed, Planned } from "./stages.ts";
 import type { SyncResult } from "./sync-result.ts";
 import type { TargetRecords } from "./target-records.ts";
@@ -16,11 +17,25 @@ export function decideFor(observed: Observed): Omit<Planned, "current"> {
   const { access, resource, state } = observed;
   const resolutions = resolveItems(observed);
   const withFormer = withFormerKeys(observed, resolutions);
-  if (withFormer !== undefined) return decideFor({ ...observed, resource: withFormer });
+  if (withFormer !== undefined) return decideWithFormer(observed, withFormer);
   const decision = withinLimit(observed, resolutions, decide(resource, resolutions, state));
   const bytes = bytesOf(observed, resolutions);
   const facts = { resolutions, connection: access.id, stale: access.stale, ...bytes };
   return { ...observed, resolutions, decision, report: reportOf(decision.readyCondition, facts) };
+}
+
+/** Returns the same with former keys. A target that is removed has no former keys any more. */
+function decideWithFormer(observed: Observed, withFormer: SyncResource): Omit<Planned, "current"> {
+  const decided = decideFor({ ...observed, resource: withFormer });
+  if (decided.decision.plan.action !== "delete") return decided;
+  const own = new Map(
+    withFormer.items.map((item, n) => [item, observed.resource.items[n] ?? item]),
+  );
+  const resolutions = decided.report.resolutions?.map((one) => ({
+    ...one,
+    item: own.get(one.item) ?? one.item,
+  }));
+  return { ...decided, report: { ...decided.report, resolutions } };
 }
 
 /**
