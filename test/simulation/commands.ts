@@ -311,8 +311,7 @@ function confirmRemovals(
   const find = (): KubeObject | undefined => world.server.find(kinds[kind]!, { namespace, name });
   const held = heldRemovals(find());
   if (held === undefined) return;
-  // An edit may let go of a hold's names before the operator sees a number that is a little lower.
-  const annotations = { [CONFIRM_REMOVALS_ANNOTATION]: right ? held : `1${held}` };
+  const annotations = { [CONFIRM_REMOVALS_ANNOTATION]: `${Number(held) - (right ? 0 : 1)}` };
   if (right) {
     world.onConfirm();
     world.confirmations.confirmed(find, held);

@@ -1,7 +1,7 @@
 import { rendered, type Spec } from "./invariants/spec-items.ts";
 import type { Resolved } from "./resolved-items.ts";
 import { fits } from "./simulated-rules.ts";
-import { fitsType } from "./simulated-values.ts";
+import { fitsType, requiredKeys } from "./simulated-values.ts";
 import type { World } from "./world.ts";
 
 /** The content that a target must have, in base64, or why it can have none. */
@@ -9,12 +9,6 @@ export interface ExpectedContent {
   readonly keys: Readonly<Record<string, string>>;
   readonly problems: readonly string[];
 }
-
-/** Keys that the API server requires in a Secret of these types. */
-const requiredKeys: Readonly<Record<string, readonly string[]>> = {
-  "kubernetes.io/tls": ["tls.crt", "tls.key"],
-  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
-};
 
 /** Returns the content that the values of these sources make up. */
 export function expectedContent(
@@ -62,7 +56,7 @@ export function contentProblem(spec: Spec, { keys, problems }: ExpectedContent):
   const { type } = spec.target ?? {};
   if (problems.length > 0) return problems;
   if (Object.keys(keys).length === 0) return [];
-  const isComplete = (requiredKeys[type ?? ""] ?? []).every((key) => key in keys);
+  const isComplete = requiredKeys(type).every((any) => any.some((key) => key in keys));
   if (!isComplete) return ["InvalidKey", "InvalidSpec", "SourceMissing"];
   return fitsType(type, keys) ? [] : ["InvalidContent"];
 }

@@ -26,13 +26,22 @@ export function awaitsFirstTarget(object: KubeObject): boolean {
   return isReason(ready.reason) && !isStalled(ready.reason);
 }
 
+const isStalledNow = (object: KubeObject): boolean =>
+  findCondition(statusOf(object).conditions, "Stalled") !== undefined;
+
 /**
- * Returns the resources that wait like this and are not Stalled yet. A status that another party
- * removed says nothing of a target, or a former one, that is there.
+ * Returns the resources that wait like this and are not Stalled yet, according to their statuses.
+ * Without a watch of targets, that is all that a process knows of one whose connection is gone.
+ */
+const waitingByStatus = ({ resources }: World): readonly KubeObject[] =>
+  resources.filter((object) => awaitsFirstTarget(object) && !isStalledNow(object));
+
+/**
+ * Returns those of them without a target. A status that another party removed says nothing of a
+ * target, or a former one, that is there.
  */
 const waiting = (world: World): readonly KubeObject[] =>
-  world.resources.filter((object) => {
-    if (!awaitsFirstTarget(object)) return false;
+  waitingByStatus(world).filter((object) => {
     const { namespace, name } = object.metadata;
     const current = targetOf(object.kind, name, object["spec"] as Spec);
     const isCurrent = ({ kind, metadata }: KubeObject): boolean =>
@@ -41,43 +50,29 @@ const waiting = (world: World): readonly KubeObject[] =>
       (isCurrent(target) && mergedInto(target).has(`${object.kind}/${name}`)) ||
       // Without its label, no watch shows a target.
       (target.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY && belongsTo(object, target));
-    const hasTarget = [...world.server.all(SECRETS), ...world.server.all(CONFIG_MAPS)].some(
+    return ![...world.server.all(SECRETS), ...world.server.all(CONFIG_MAPS)].some(
       (target) => target.metadata.namespace === namespace && hasKeys(target),
     );
-    return !hasTarget && findCondition(statusOf(object).conditions, "Stalled") === undefined;
   });
 
-/**
- * Returns the resources that may become Stalled, also with a target: without a watch of targets, no
- * process sees one whose status another party removed before the connection is there.
- */
+/** Returns the resources that may become Stalled, as the operator knows their targets. */
 export const mayBecomeStalled = (world: World): readonly KubeObject[] =>
-  world.replicas.config.targetWatch === "on"
-    ? waiting(world)
-    : world.resources.filter(
-        (object) =>
-          awaitsFirstTarget(object) &&
-          findCondition(statusOf(object).conditions, "Stalled") === undefined,
-      );
+  world.replicas.config.targetWatch === "on" ? waiting(world) : waitingByStatus(world);
 
 /** Returns the connections that wait for their credentials and are not Stalled yet. */
 export const lackingCredentials = ({ server }: World): readonly KubeObject[] =>
   [...server.all(vaultConnectionKind), ...server.all(clusterVaultConnectionKind)].filter(
     (object) => {
       const { conditions } = statusOf(object);
-      return (
-        findCondition(conditions, "Ready")?.reason === "CredentialsMissing" &&
-        findCondition(conditions, "Stalled") === undefined
-      );
+      const { reason } = findCondition(conditions, "Ready") ?? {};
+      return reason === "CredentialsMissing" && !isStalledNow(object);
     },
   );
 
 /** Reports whether any namespace of a resource is Stalled. */
 const isAnyStalled = ({ server }: World, owner: string): boolean => {
   const object = findOwner(server, undefined, owner);
-  return (
-    object !== undefined && findCondition(statusOf(object).conditions, "Stalled") !== undefined
-  );
+  return object !== undefined && isStalledNow(object);
 };
 
 /**

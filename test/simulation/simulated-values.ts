@@ -91,6 +91,16 @@ export function isJson(text: string): boolean {
   }
 }
 
+const requiredAnyOf: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  "kubernetes.io/tls": [["tls.crt"], ["tls.key"]],
+  "kubernetes.io/dockerconfigjson": [[".dockerconfigjson"]],
+  "kubernetes.io/basic-auth": [["username", "password"]],
+};
+
+/** Returns the keys that the API server requires in a Secret of a type: at least one of each group. */
+export const requiredKeys = (type: unknown): readonly (readonly string[])[] =>
+  requiredAnyOf[String(type)] ?? [];
+
 /** Reports whether the content of a Secret, in base64, is what its type promises. */
 export function fitsType(
   type: string | undefined,
@@ -100,7 +110,6 @@ export function fitsType(
   switch (type) {
     case "kubernetes.io/basic-auth":
       return (
-        ("username" in content || "password" in content) &&
         !text("username").includes(":") &&
         !["username", "password"].some((key) => /\p{Cc}/u.test(text(key)))
       );

@@ -61,11 +61,8 @@ export { Violation } from "./violation.ts";
 const RECONNECT_MS = 300_000;
 /** Time in which every watch that ended is open again while nothing fails, in milliseconds. */
 const REOPEN_MS = 5_000;
-/**
- * Time in ms after a user has deleted the Lease in which its former holder may still write, and the
- * rest of the minute whose requests are counted.
- */
-const TWO_LEADERS_MS = 75_000;
+/** Time in ms after a user has deleted the Lease in which its former holder may still write. */
+const TWO_LEADERS_MS = 60_000;
 /** Time after which the operator has replaced a silent watch, in milliseconds. */
 export const SILENCE_MS = 660_000;
 

@@ -2,6 +2,7 @@ import {
   clusterVaultConnectionKind,
   vaultConnectionKind,
 } from "../../../src/operator/api/kinds.ts";
+import { CONFIRM_REMOVALS_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { connectionKey, type ConnectionRef } from "../../../src/operator/api/connection-key.ts";
 import { shardOf } from "../../../src/operator/shards/shard-of.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
@@ -37,7 +38,7 @@ interface Loss {
     readonly owner: string;
     readonly connection: string;
     /** Without the connection nothing shows that a name has disappeared. */
-    readonly isListed: () => boolean;
+    readonly isFollowed: () => boolean;
     readonly target: string;
   }[];
   /** Numbers of names, each of a connection, and of targets that there were. */
@@ -134,7 +135,10 @@ export class BlastLimit {
   #edit(resource: KubeObject, spec: Spec): void {
     const { namespace } = resource.metadata;
     if (!("connectionRef" in spec)) return;
-    if (heldRemovals(connectionOf(this.#world, namespace, resource["spec"] as Spec))) return;
+    const connection = connectionOf(this.#world, namespace, resource["spec"] as Spec);
+    // The edit may make a number right that was wrong, before the operator sees either.
+    if (connection?.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION]) this.#losses = [];
+    if (heldRemovals(connection)) return;
     const requested = new Set(itemsOf(spec).map(({ source }) => source));
     const isKnown = ({ name, target }: Loss["lost"][number]): boolean =>
       target !== targetOf(resource) || requested.has(name);
@@ -173,8 +177,8 @@ export class BlastLimit {
     const isBack = (name: string, owner: string): boolean =>
       vaults.list(vault, owner).some((one) => one.key_name === name && one.owner === owner);
     const gone = lost.filter(
-      ({ name, owner, isListed }) =>
-        vaults.changedAt(vault, name) <= at && !isBack(name, owner) && isListed(),
+      ({ name, owner, isFollowed }) =>
+        vaults.changedAt(vault, name) <= at && !isBack(name, owner) && isFollowed(),
     );
     const ofConnections = gone.map(({ name, connection }) => `${connection} ${name}`);
     const ofTargets = gone.map(({ target }) => target);
@@ -264,7 +268,7 @@ export class BlastLimit {
         name: origin.name,
         owner: origin.owner,
         connection,
-        isListed: () => connectionOf(this.#world, namespace, spec) !== undefined,
+        isFollowed: () => connectionOf(this.#world, namespace, spec) !== undefined,
         target: targetOf(resource),
       }));
     });

@@ -1,7 +1,8 @@
 import { accountOf, CLUSTER_ACCOUNT, CREATOR, Violation } from "../world.ts";
 import { findOwner } from "../fanned-out.ts";
 import type { Origin } from "../simulated-vaults.ts";
-import { hasMetadata } from "./removals.ts";
+import { requiredKeys } from "../simulated-values.ts";
+import { wasListedWith } from "./removals.ts";
 import { type Item, type Output, outputsOf, type Spec } from "./spec-items.ts";
 import {
   claimedVersions,
@@ -41,7 +42,7 @@ function isCopied(
  */
 const isMatched = ({ metadata, version }: Item, origin: Origin): boolean =>
   metadata === undefined ||
-  origin.metadata.some((listed) => hasMetadata({ metadata: listed }, metadata)) ||
+  wasListedWith(origin, metadata) ||
   (typeof version === "number" && origin.versions.has(version));
 
 /**
@@ -153,19 +154,11 @@ const isRenamed = ({ world, was }: TargetWrite, outputs: readonly Output[], key:
     .originsIn(was[key] ?? "")
     .some(({ name }) => outputs.some(({ items }) => items.some(({ source }) => source === name)));
 
-/** Keys of which Kubernetes requires at least one in a Secret of these types. */
-const requiredAnyOf: Readonly<Record<string, readonly string[][]>> = {
-  "kubernetes.io/tls": [["tls.crt"], ["tls.key"]],
-  "kubernetes.io/dockerconfigjson": [[".dockerconfigjson"]],
-  "kubernetes.io/basic-auth": [["username", "password"]],
-  "kubernetes.io/ssh-auth": [["ssh-privatekey"]],
-};
-
 /** Reports whether the Secret that keys are merged into would be invalid without one of them. */
 const isRequiredThere = ({ isMerge, after, was, is }: TargetWrite, key: string): boolean =>
   isMerge &&
   was[key] === is[key] &&
-  (requiredAnyOf[String(after?.["type"])] ?? []).some(
+  requiredKeys(after?.["type"]).some(
     (any) => any.includes(key) && any.every((one) => one === key || !(one in is)),
   );
 

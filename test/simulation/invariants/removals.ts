@@ -364,3 +364,9 @@ export const hasMetadata = (
   { metadata }: { readonly metadata: Readonly<Record<string, unknown>> },
   values: Readonly<Record<string, string>>,
 ): boolean => Object.entries(values).every(([attribute, value]) => metadata[attribute] === value);
+
+/** Reports whether any version with the bytes of an origin was listed with this metadata. */
+export const wasListedWith = (
+  { metadata }: Pick<Origin, "metadata">,
+  values: Readonly<Record<string, string>>,
+): boolean => metadata.some((listed) => hasMetadata({ metadata: listed }, values));

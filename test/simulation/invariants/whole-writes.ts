@@ -3,7 +3,7 @@ import { vaultAt, Violation, type World } from "../world.ts";
 import type { ConnectionSpec } from "./spec-history.ts";
 import { type Item, itemsOf, hasGate } from "./spec-items.ts";
 import { isUnfit } from "./contracts.ts";
-import { hasMetadata, isTrustedOwner } from "./removals.ts";
+import { wasListedWith, isTrustedOwner } from "./removals.ts";
 import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
 
 /**
@@ -58,10 +58,7 @@ export function checkWhole(write: TargetWrite): void {
               isUntrusted(item) ||
               lacksPart(item, newer) ||
               isUnfit(item, newer) ||
-              (item.metadata !== undefined &&
-                !newer.metadata.some((metadata) =>
-                  hasMetadata({ metadata }, item.metadata ?? {}),
-                ))),
+              (item.metadata !== undefined && !wasListedWith(newer, item.metadata))),
         )
       );
     });
