@@ -79,16 +79,11 @@ function keptUnderOtherKeys(
   find: Find,
   isListed: (name: string) => boolean,
 ): EarlierName[] {
-  const sources = new Set(
-    all.flatMap((claims) => [...claims.values()].map(({ source }) => source)),
-  );
-  return reportedKeys(before, find).filter(
-    ({ name }) =>
-      !isListed(name) &&
-      idsOfEntries(access.vault, name, [undefined, access.account])
-        .values()
-        .some((id) => sources.has(id)),
-  );
+  return reportedKeys(before, find).filter(({ name }) => {
+    if (isListed(name)) return false;
+    const ids = idsOfEntries(access.vault, name, [undefined, access.account]);
+    return all.some((claims) => claims.values().some(({ source }) => ids.has(source)));
+  });
 }
 
 /**

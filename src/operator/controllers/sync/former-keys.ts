@@ -43,7 +43,7 @@ export function withFormerKeys(
     : { ...resource, items, hold: withFormerKeysHeld(resource.hold, keys) };
 }
 
-/** Returns a hold that keeps the version of each item under its former key as well. */
+/** Returns a hold that says of each former key what it says of the new one. */
 function withFormerKeysHeld(
   hold: SyncResource["hold"],
   keys: ReadonlyMap<SyncItem, string>,
