@@ -180,9 +180,7 @@ test("Delete keeps an entry that was removed from spec.data before, also if it w
 test.each(["one", "two"])(
   "Delete removes an entry that is pushed from another key with %s since",
   async (value) => {
-    await using scene = await withPushSource();
-    scene.pushes.put(deleted);
-    await scene.settle();
+    await using scene = await pushed();
     scene.pushes.source({ pass: value });
     scene.pushes.put({ ...deleted, data: [{ ...toSecret, secretKey: "pass" }] });
     await scene.settle();
@@ -193,9 +191,7 @@ test.each(["one", "two"])(
 );
 
 test("Delete removes an entry whose key was renamed to one that the Secret lacks", async () => {
-  await using scene = await withPushSource();
-  scene.pushes.put(deleted);
-  await scene.settle();
+  await using scene = await pushed();
   scene.pushes.put({ ...deleted, data: [{ ...toSecret, secretKey: "pass" }] });
   await scene.settle();
   expect(scene.pushes.reason()).toBe("SourceMissing");
@@ -255,9 +251,7 @@ const pauses: readonly [
 test.each(pauses)(
   "Delete keeps an entry that another writer deleted and created while %s",
   async (_, pause, resume) => {
-    await using scene = await withPushSource();
-    scene.pushes.put(deleted);
-    await scene.settle();
+    await using scene = await pushed();
     pause(scene);
     await scene.settle();
     await replace(scene);
@@ -273,9 +267,7 @@ test.each(pauses)(
 test.each(pauses.slice(0, 3))(
   "Delete keeps an entry that was replaced while %s, also after a restart",
   async (_, pause, resume) => {
-    await using scene = await withPushSource();
-    scene.pushes.put(deleted);
-    await scene.settle();
+    await using scene = await pushed();
     pause(scene);
     drop(scene);
     await scene.settle();
@@ -292,9 +284,7 @@ test.each(pauses.slice(0, 3))(
 );
 
 test("Delete keeps an entry that was recreated between two versions of another writer", async () => {
-  await using scene = await withPushSource();
-  scene.pushes.put(deleted);
-  await scene.settle();
+  await using scene = await pushed();
   scene.pushes.put({ ...deleted, suspend: true });
   write(scene, "theirs");
   await scene.settle();
@@ -311,9 +301,7 @@ test("Delete keeps an entry that was recreated between two versions of another w
 test.each(pauses.slice(0, 3))(
   "Delete removes an entry that another writer changed while %s",
   async (_, pause, resume) => {
-    await using scene = await withPushSource();
-    scene.pushes.put(deleted);
-    await scene.settle();
+    await using scene = await pushed();
     pause(scene);
     await scene.settle();
     write(scene, "theirs");
@@ -327,9 +315,7 @@ test.each(pauses.slice(0, 3))(
 );
 
 test("Delete keeps an entry that was recreated with the same bytes right after a list without it", async () => {
-  await using scene = await withPushSource();
-  scene.pushes.put(deleted);
-  await scene.settle();
+  await using scene = await pushed();
   let isRecreated = false;
   scene.vault().network = {
     send: ({ operation }) => {

@@ -201,16 +201,22 @@ test.each(["ClusterVaultSecret", "VaultSecret"])(
   },
 );
 
+/** Starts an operator whose resource is suspended while its deadline becomes a later one. */
+async function suspendedOver(kind: string): Promise<SimulatedWorld> {
+  const scene = await sceneOf(kind);
+  scene.vault().setDeadline(account, "login", scene.clock.now() + 600_000);
+  await scene.settle();
+  put(scene, kind, { suspend: true });
+  await scene.settle();
+  scene.vault().setDeadline(account, "login", scene.clock.now() + 100 * DAY);
+  await scene.clock.advance(1_200_000);
+  return scene;
+}
+
 test.each(["ClusterVaultSecret", "VaultSecret"])(
   "a deadline that changed during a suspension removes nothing after a restart (%s)",
   async (kind) => {
-    await using scene = await sceneOf(kind);
-    scene.vault().setDeadline(account, "login", scene.clock.now() + 600_000);
-    await scene.settle();
-    put(scene, kind, { suspend: true });
-    await scene.settle();
-    scene.vault().setDeadline(account, "login", scene.clock.now() + 100 * DAY);
-    await scene.clock.advance(1_200_000);
+    await using scene = await suspendedOver(kind);
     await scene.stop();
     scene.vault().act(account, "delete", { key_name: "login" });
     put(scene, kind, {});
@@ -223,13 +229,7 @@ test.each(["ClusterVaultSecret", "VaultSecret"])(
 test.each(["ClusterVaultSecret", "VaultSecret"])(
   "a deadline that changed during a suspension removes nothing when it ends (%s)",
   async (kind) => {
-    await using scene = await sceneOf(kind);
-    scene.vault().setDeadline(account, "login", scene.clock.now() + 600_000);
-    await scene.settle();
-    put(scene, kind, { suspend: true });
-    await scene.settle();
-    scene.vault().setDeadline(account, "login", scene.clock.now() + 100 * DAY);
-    await scene.clock.advance(1_200_000);
+    await using scene = await suspendedOver(kind);
     scene.vault().act(account, "delete", { key_name: "login" });
     await scene.settle();
     put(scene, kind, {});
