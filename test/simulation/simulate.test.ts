@@ -127,17 +127,19 @@ describe("simulation", { timeout: 600_000 }, () => {
 
   test("continues after violations, from the episode that is asked for", async () => {
     const found: number[] = [];
+    const done: number[] = [];
     const failure = await simulate(
       {
         steps: 1_200,
         seed: 1,
         from: 7,
-        onProgress: ignore,
+        onProgress: (steps) => done.push(steps),
         onFailure: (episode) => found.push(episode),
       },
       [failing],
     );
     expect(found).toEqual([7, 8, 9]);
+    expect(done).toEqual([400, 800, 1_200]);
     expect(failure?.seed).toBe(1_000_010);
   });
 });

@@ -189,9 +189,11 @@ export async function simulate<C>(
       const index = started++;
       const count = Math.min(EPISODE_STEPS, steps - index * EPISODE_STEPS);
       const failure = await run(seedOfEpisode(seed, from + index), count);
-      if (failure) failures.set(index, failure);
-      if (failure) onFailure?.(from + index, failure);
-      else onProgress((done += count));
+      if (failure) {
+        failures.set(index, failure);
+        onFailure?.(from + index, failure);
+      }
+      if (failure === undefined || onFailure !== undefined) onProgress((done += count));
     }
   };
   await Promise.all(runners.map(work));
