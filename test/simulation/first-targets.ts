@@ -37,7 +37,7 @@ const waitingByStatus = ({ resources }: World): readonly KubeObject[] =>
   resources.filter((object) => awaitsFirstTarget(object) && !isStalledNow(object));
 
 /**
- * Returns those of them without a target. A status that another party removed says nothing of a
+ * Returns the ones that have no target. A status that another party removed says nothing of a
  * target, or a former one, that is there.
  */
 const waiting = (world: World): readonly KubeObject[] =>
